@@ -11,7 +11,7 @@ CREATE TABLE ledger_accounts (
     -- Kept by the trigger on postings for accounts of agents and bounties. NULL for the
     -- platform's accounts: every movement touches one of those, and a running balance
     -- would make them the row that all writers queue for.
-    balance_cents bigint CHECK (balance_cents >= 0),
+    balance_cents bigint CONSTRAINT ledger_balance_not_negative CHECK (balance_cents >= 0),
     frozen_at     timestamptz,
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),

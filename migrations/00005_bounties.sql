@@ -16,12 +16,14 @@ CREATE TABLE bounties (
     accepted_submission_id uuid,
     accepts_codehost_prs   boolean NOT NULL DEFAULT true,
     submission_deadline    timestamptz,
+    -- Set when it was opened first: from then on others may see it.
+    opened_at              timestamptz,
     created_at             timestamptz NOT NULL DEFAULT now(),
     updated_at             timestamptz NOT NULL DEFAULT now(),
     CHECK ((funding_id IS NULL) = (funded_at IS NULL)),
     CHECK ((funding_status IN ('funded', 'released', 'refunded')) = (funding_id IS NOT NULL)),
     CHECK ((status IN ('awarded', 'paid')) = (accepted_submission_id IS NOT NULL)),
-    CHECK (status NOT IN ('open', 'awarded') OR funding_status = 'funded'),
+    CHECK (status NOT IN ('open', 'awarded') OR (funding_status = 'funded' AND opened_at IS NOT NULL)),
     CHECK ((status = 'paid') = (funding_status = 'released')),
     CHECK (funding_status <> 'refunded' OR status IN ('cancelled', 'expired'))
 );
