@@ -81,6 +81,21 @@ CREATE TABLE bounty_payouts (
 CREATE INDEX bounty_payouts_newest_idx ON bounty_payouts (created_at DESC, id DESC);
 CREATE INDEX bounty_payouts_status_idx ON bounty_payouts (status, created_at DESC, id DESC);
 
+-- What readers of a bounty, a submission or a payout see of the rows around it.
+CREATE VIEW bounty_details AS
+SELECT b.*, c.title AS course_title, c.status AS course_status, c.codehost_repository,
+    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
+FROM bounties b JOIN courses c ON c.id = b.course_id;
+
+CREATE VIEW bounty_submission_details AS
+SELECT s.*, a.name AS submitter_agent_name
+FROM bounty_submissions s JOIN agents a ON a.id = s.submitter_agent_id;
+
+CREATE VIEW bounty_payout_details AS
+SELECT p.*, a.name AS recipient_agent_name, b.title AS bounty_title
+FROM bounty_payouts p JOIN agents a ON a.id = p.recipient_agent_id JOIN bounties b ON b.id = p.bounty_id;
+
 -- +goose Down
+DROP VIEW bounty_payout_details, bounty_submission_details, bounty_details;
 ALTER TABLE bounties DROP CONSTRAINT bounties_id_accepted_submission_id_fkey;
 DROP TABLE bounty_payouts, bounty_submissions, bounties;

@@ -14,42 +14,32 @@ import (
 )
 
 const getBounty = `-- name: GetBounty :one
-SELECT b.id, b.course_id, b.creator_agent_id, b.title, b.description, b.reward_amount_cents, b.currency, b.status, b.funding_mode, b.funding_status, b.funding_id, b.funded_at, b.accepted_submission_id, b.accepts_codehost_prs, b.submission_deadline, b.opened_at, b.created_at, b.updated_at, c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT id, course_id, creator_agent_id, title, description, reward_amount_cents, currency, status, funding_mode, funding_status, funding_id, funded_at, accepted_submission_id, accepts_codehost_prs, submission_deadline, opened_at, created_at, updated_at, course_title, course_status, codehost_repository, submission_count FROM bounty_details b
 WHERE b.id = $1
 `
 
-type GetBountyRow struct {
-	Bounty             Bounty
-	CourseTitle        string
-	CourseStatus       market.CourseStatus
-	CodehostRepository *string
-	SubmissionCount    int64
-}
-
-func (q *Queries) GetBounty(ctx context.Context, id uuid.UUID) (GetBountyRow, error) {
+func (q *Queries) GetBounty(ctx context.Context, id uuid.UUID) (BountyDetail, error) {
 	row := q.db.QueryRow(ctx, getBounty, id)
-	var i GetBountyRow
+	var i BountyDetail
 	err := row.Scan(
-		&i.Bounty.ID,
-		&i.Bounty.CourseID,
-		&i.Bounty.CreatorAgentID,
-		&i.Bounty.Title,
-		&i.Bounty.Description,
-		&i.Bounty.RewardAmountCents,
-		&i.Bounty.Currency,
-		&i.Bounty.Status,
-		&i.Bounty.FundingMode,
-		&i.Bounty.FundingStatus,
-		&i.Bounty.FundingID,
-		&i.Bounty.FundedAt,
-		&i.Bounty.AcceptedSubmissionID,
-		&i.Bounty.AcceptsCodehostPrs,
-		&i.Bounty.SubmissionDeadline,
-		&i.Bounty.OpenedAt,
-		&i.Bounty.CreatedAt,
-		&i.Bounty.UpdatedAt,
+		&i.ID,
+		&i.CourseID,
+		&i.CreatorAgentID,
+		&i.Title,
+		&i.Description,
+		&i.RewardAmountCents,
+		&i.Currency,
+		&i.Status,
+		&i.FundingMode,
+		&i.FundingStatus,
+		&i.FundingID,
+		&i.FundedAt,
+		&i.AcceptedSubmissionID,
+		&i.AcceptsCodehostPrs,
+		&i.SubmissionDeadline,
+		&i.OpenedAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.CourseTitle,
 		&i.CourseStatus,
 		&i.CodehostRepository,
@@ -92,9 +82,7 @@ func (q *Queries) InsertBounty(ctx context.Context, arg InsertBountyParams) (int
 }
 
 const listBountiesOfCreator = `-- name: ListBountiesOfCreator :many
-SELECT b.id, b.course_id, b.creator_agent_id, b.title, b.description, b.reward_amount_cents, b.currency, b.status, b.funding_mode, b.funding_status, b.funding_id, b.funded_at, b.accepted_submission_id, b.accepts_codehost_prs, b.submission_deadline, b.opened_at, b.created_at, b.updated_at, c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT id, course_id, creator_agent_id, title, description, reward_amount_cents, currency, status, funding_mode, funding_status, funding_id, funded_at, accepted_submission_id, accepts_codehost_prs, submission_deadline, opened_at, created_at, updated_at, course_title, course_status, codehost_repository, submission_count FROM bounty_details b
 WHERE b.creator_agent_id = $1 AND (b.created_at, b.id) < ($2, $3::uuid)
 ORDER BY b.created_at DESC, b.id DESC LIMIT $4
 `
@@ -106,15 +94,7 @@ type ListBountiesOfCreatorParams struct {
 	PageSize int32
 }
 
-type ListBountiesOfCreatorRow struct {
-	Bounty             Bounty
-	CourseTitle        string
-	CourseStatus       market.CourseStatus
-	CodehostRepository *string
-	SubmissionCount    int64
-}
-
-func (q *Queries) ListBountiesOfCreator(ctx context.Context, arg ListBountiesOfCreatorParams) ([]ListBountiesOfCreatorRow, error) {
+func (q *Queries) ListBountiesOfCreator(ctx context.Context, arg ListBountiesOfCreatorParams) ([]BountyDetail, error) {
 	rows, err := q.db.Query(ctx, listBountiesOfCreator,
 		arg.AgentID,
 		arg.BeforeAt,
@@ -125,28 +105,28 @@ func (q *Queries) ListBountiesOfCreator(ctx context.Context, arg ListBountiesOfC
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListBountiesOfCreatorRow{}
+	items := []BountyDetail{}
 	for rows.Next() {
-		var i ListBountiesOfCreatorRow
+		var i BountyDetail
 		if err := rows.Scan(
-			&i.Bounty.ID,
-			&i.Bounty.CourseID,
-			&i.Bounty.CreatorAgentID,
-			&i.Bounty.Title,
-			&i.Bounty.Description,
-			&i.Bounty.RewardAmountCents,
-			&i.Bounty.Currency,
-			&i.Bounty.Status,
-			&i.Bounty.FundingMode,
-			&i.Bounty.FundingStatus,
-			&i.Bounty.FundingID,
-			&i.Bounty.FundedAt,
-			&i.Bounty.AcceptedSubmissionID,
-			&i.Bounty.AcceptsCodehostPrs,
-			&i.Bounty.SubmissionDeadline,
-			&i.Bounty.OpenedAt,
-			&i.Bounty.CreatedAt,
-			&i.Bounty.UpdatedAt,
+			&i.ID,
+			&i.CourseID,
+			&i.CreatorAgentID,
+			&i.Title,
+			&i.Description,
+			&i.RewardAmountCents,
+			&i.Currency,
+			&i.Status,
+			&i.FundingMode,
+			&i.FundingStatus,
+			&i.FundingID,
+			&i.FundedAt,
+			&i.AcceptedSubmissionID,
+			&i.AcceptsCodehostPrs,
+			&i.SubmissionDeadline,
+			&i.OpenedAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.CourseTitle,
 			&i.CourseStatus,
 			&i.CodehostRepository,
@@ -163,9 +143,7 @@ func (q *Queries) ListBountiesOfCreator(ctx context.Context, arg ListBountiesOfC
 }
 
 const listBountiesOfSubmitter = `-- name: ListBountiesOfSubmitter :many
-SELECT b.id, b.course_id, b.creator_agent_id, b.title, b.description, b.reward_amount_cents, b.currency, b.status, b.funding_mode, b.funding_status, b.funding_id, b.funded_at, b.accepted_submission_id, b.accepts_codehost_prs, b.submission_deadline, b.opened_at, b.created_at, b.updated_at, c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT id, course_id, creator_agent_id, title, description, reward_amount_cents, currency, status, funding_mode, funding_status, funding_id, funded_at, accepted_submission_id, accepts_codehost_prs, submission_deadline, opened_at, created_at, updated_at, course_title, course_status, codehost_repository, submission_count FROM bounty_details b
 WHERE EXISTS (SELECT FROM bounty_submissions m WHERE m.bounty_id = b.id AND m.submitter_agent_id = $1)
     AND (b.created_at, b.id) < ($2, $3::uuid)
 ORDER BY b.created_at DESC, b.id DESC LIMIT $4
@@ -178,15 +156,7 @@ type ListBountiesOfSubmitterParams struct {
 	PageSize int32
 }
 
-type ListBountiesOfSubmitterRow struct {
-	Bounty             Bounty
-	CourseTitle        string
-	CourseStatus       market.CourseStatus
-	CodehostRepository *string
-	SubmissionCount    int64
-}
-
-func (q *Queries) ListBountiesOfSubmitter(ctx context.Context, arg ListBountiesOfSubmitterParams) ([]ListBountiesOfSubmitterRow, error) {
+func (q *Queries) ListBountiesOfSubmitter(ctx context.Context, arg ListBountiesOfSubmitterParams) ([]BountyDetail, error) {
 	rows, err := q.db.Query(ctx, listBountiesOfSubmitter,
 		arg.AgentID,
 		arg.BeforeAt,
@@ -197,28 +167,28 @@ func (q *Queries) ListBountiesOfSubmitter(ctx context.Context, arg ListBountiesO
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListBountiesOfSubmitterRow{}
+	items := []BountyDetail{}
 	for rows.Next() {
-		var i ListBountiesOfSubmitterRow
+		var i BountyDetail
 		if err := rows.Scan(
-			&i.Bounty.ID,
-			&i.Bounty.CourseID,
-			&i.Bounty.CreatorAgentID,
-			&i.Bounty.Title,
-			&i.Bounty.Description,
-			&i.Bounty.RewardAmountCents,
-			&i.Bounty.Currency,
-			&i.Bounty.Status,
-			&i.Bounty.FundingMode,
-			&i.Bounty.FundingStatus,
-			&i.Bounty.FundingID,
-			&i.Bounty.FundedAt,
-			&i.Bounty.AcceptedSubmissionID,
-			&i.Bounty.AcceptsCodehostPrs,
-			&i.Bounty.SubmissionDeadline,
-			&i.Bounty.OpenedAt,
-			&i.Bounty.CreatedAt,
-			&i.Bounty.UpdatedAt,
+			&i.ID,
+			&i.CourseID,
+			&i.CreatorAgentID,
+			&i.Title,
+			&i.Description,
+			&i.RewardAmountCents,
+			&i.Currency,
+			&i.Status,
+			&i.FundingMode,
+			&i.FundingStatus,
+			&i.FundingID,
+			&i.FundedAt,
+			&i.AcceptedSubmissionID,
+			&i.AcceptsCodehostPrs,
+			&i.SubmissionDeadline,
+			&i.OpenedAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.CourseTitle,
 			&i.CourseStatus,
 			&i.CodehostRepository,
@@ -235,9 +205,7 @@ func (q *Queries) ListBountiesOfSubmitter(ctx context.Context, arg ListBountiesO
 }
 
 const listOpenBounties = `-- name: ListOpenBounties :many
-SELECT b.id, b.course_id, b.creator_agent_id, b.title, b.description, b.reward_amount_cents, b.currency, b.status, b.funding_mode, b.funding_status, b.funding_id, b.funded_at, b.accepted_submission_id, b.accepts_codehost_prs, b.submission_deadline, b.opened_at, b.created_at, b.updated_at, c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT id, course_id, creator_agent_id, title, description, reward_amount_cents, currency, status, funding_mode, funding_status, funding_id, funded_at, accepted_submission_id, accepts_codehost_prs, submission_deadline, opened_at, created_at, updated_at, course_title, course_status, codehost_repository, submission_count FROM bounty_details b
 WHERE b.status = 'open' AND (b.created_at, b.id) < ($1, $2::uuid)
 ORDER BY b.created_at DESC, b.id DESC LIMIT $3
 `
@@ -248,42 +216,34 @@ type ListOpenBountiesParams struct {
 	PageSize int32
 }
 
-type ListOpenBountiesRow struct {
-	Bounty             Bounty
-	CourseTitle        string
-	CourseStatus       market.CourseStatus
-	CodehostRepository *string
-	SubmissionCount    int64
-}
-
-func (q *Queries) ListOpenBounties(ctx context.Context, arg ListOpenBountiesParams) ([]ListOpenBountiesRow, error) {
+func (q *Queries) ListOpenBounties(ctx context.Context, arg ListOpenBountiesParams) ([]BountyDetail, error) {
 	rows, err := q.db.Query(ctx, listOpenBounties, arg.BeforeAt, arg.BeforeID, arg.PageSize)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListOpenBountiesRow{}
+	items := []BountyDetail{}
 	for rows.Next() {
-		var i ListOpenBountiesRow
+		var i BountyDetail
 		if err := rows.Scan(
-			&i.Bounty.ID,
-			&i.Bounty.CourseID,
-			&i.Bounty.CreatorAgentID,
-			&i.Bounty.Title,
-			&i.Bounty.Description,
-			&i.Bounty.RewardAmountCents,
-			&i.Bounty.Currency,
-			&i.Bounty.Status,
-			&i.Bounty.FundingMode,
-			&i.Bounty.FundingStatus,
-			&i.Bounty.FundingID,
-			&i.Bounty.FundedAt,
-			&i.Bounty.AcceptedSubmissionID,
-			&i.Bounty.AcceptsCodehostPrs,
-			&i.Bounty.SubmissionDeadline,
-			&i.Bounty.OpenedAt,
-			&i.Bounty.CreatedAt,
-			&i.Bounty.UpdatedAt,
+			&i.ID,
+			&i.CourseID,
+			&i.CreatorAgentID,
+			&i.Title,
+			&i.Description,
+			&i.RewardAmountCents,
+			&i.Currency,
+			&i.Status,
+			&i.FundingMode,
+			&i.FundingStatus,
+			&i.FundingID,
+			&i.FundedAt,
+			&i.AcceptedSubmissionID,
+			&i.AcceptsCodehostPrs,
+			&i.SubmissionDeadline,
+			&i.OpenedAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.CourseTitle,
 			&i.CourseStatus,
 			&i.CodehostRepository,

@@ -64,6 +64,31 @@ type Bounty struct {
 	UpdatedAt            time.Time
 }
 
+type BountyDetail struct {
+	ID                   uuid.UUID
+	CourseID             uuid.UUID
+	CreatorAgentID       uuid.UUID
+	Title                string
+	Description          string
+	RewardAmountCents    int64
+	Currency             string
+	Status               market.BountyStatus
+	FundingMode          string
+	FundingStatus        market.FundingStatus
+	FundingID            *uuid.UUID
+	FundedAt             *time.Time
+	AcceptedSubmissionID *uuid.UUID
+	AcceptsCodehostPrs   bool
+	SubmissionDeadline   *time.Time
+	OpenedAt             *time.Time
+	CreatedAt            time.Time
+	UpdatedAt            time.Time
+	CourseTitle          string
+	CourseStatus         market.CourseStatus
+	CodehostRepository   *string
+	SubmissionCount      int64
+}
+
 type BountyPayout struct {
 	ID                      uuid.UUID
 	BountyID                uuid.UUID
@@ -86,6 +111,30 @@ type BountyPayout struct {
 	UpdatedAt               time.Time
 }
 
+type BountyPayoutDetail struct {
+	ID                      uuid.UUID
+	BountyID                uuid.UUID
+	SubmissionID            uuid.UUID
+	RecipientAgentID        uuid.UUID
+	AmountCents             int64
+	MarketplaceFeeCents     int64
+	SellerNetAmountCents    int64
+	Currency                string
+	IdempotencyKey          string
+	Status                  market.PayoutStatus
+	CreatorPayableBalanceID *uuid.UUID
+	LedgerTransactionID     *uuid.UUID
+	FailureCode             *string
+	FailureDetail           *string
+	Attempts                int32
+	SubmittedAt             *time.Time
+	SettledAt               *time.Time
+	CreatedAt               time.Time
+	UpdatedAt               time.Time
+	RecipientAgentName      string
+	BountyTitle             string
+}
+
 type BountySubmission struct {
 	ID                      uuid.UUID
 	BountyID                uuid.UUID
@@ -98,6 +147,21 @@ type BountySubmission struct {
 	Status                  market.SubmissionStatus
 	CreatedAt               time.Time
 	UpdatedAt               time.Time
+}
+
+type BountySubmissionDetail struct {
+	ID                      uuid.UUID
+	BountyID                uuid.UUID
+	SubmitterAgentID        uuid.UUID
+	Title                   string
+	Description             string
+	Evidence                json.RawMessage
+	CodehostPr              bool
+	ProposedCourseVersionID *uuid.UUID
+	Status                  market.SubmissionStatus
+	CreatedAt               time.Time
+	UpdatedAt               time.Time
+	SubmitterAgentName      string
 }
 
 type Course struct {

@@ -13,40 +13,33 @@ import (
 )
 
 const getPayout = `-- name: GetPayout :one
-SELECT p.id, p.bounty_id, p.submission_id, p.recipient_agent_id, p.amount_cents, p.marketplace_fee_cents, p.seller_net_amount_cents, p.currency, p.idempotency_key, p.status, p.creator_payable_balance_id, p.ledger_transaction_id, p.failure_code, p.failure_detail, p.attempts, p.submitted_at, p.settled_at, p.created_at, p.updated_at, a.name AS recipient_agent_name, b.title AS bounty_title
-FROM bounty_payouts p JOIN agents a ON a.id = p.recipient_agent_id JOIN bounties b ON b.id = p.bounty_id
+SELECT id, bounty_id, submission_id, recipient_agent_id, amount_cents, marketplace_fee_cents, seller_net_amount_cents, currency, idempotency_key, status, creator_payable_balance_id, ledger_transaction_id, failure_code, failure_detail, attempts, submitted_at, settled_at, created_at, updated_at, recipient_agent_name, bounty_title FROM bounty_payout_details p
 WHERE p.id = $1
 `
 
-type GetPayoutRow struct {
-	BountyPayout       BountyPayout
-	RecipientAgentName string
-	BountyTitle        string
-}
-
-func (q *Queries) GetPayout(ctx context.Context, id uuid.UUID) (GetPayoutRow, error) {
+func (q *Queries) GetPayout(ctx context.Context, id uuid.UUID) (BountyPayoutDetail, error) {
 	row := q.db.QueryRow(ctx, getPayout, id)
-	var i GetPayoutRow
+	var i BountyPayoutDetail
 	err := row.Scan(
-		&i.BountyPayout.ID,
-		&i.BountyPayout.BountyID,
-		&i.BountyPayout.SubmissionID,
-		&i.BountyPayout.RecipientAgentID,
-		&i.BountyPayout.AmountCents,
-		&i.BountyPayout.MarketplaceFeeCents,
-		&i.BountyPayout.SellerNetAmountCents,
-		&i.BountyPayout.Currency,
-		&i.BountyPayout.IdempotencyKey,
-		&i.BountyPayout.Status,
-		&i.BountyPayout.CreatorPayableBalanceID,
-		&i.BountyPayout.LedgerTransactionID,
-		&i.BountyPayout.FailureCode,
-		&i.BountyPayout.FailureDetail,
-		&i.BountyPayout.Attempts,
-		&i.BountyPayout.SubmittedAt,
-		&i.BountyPayout.SettledAt,
-		&i.BountyPayout.CreatedAt,
-		&i.BountyPayout.UpdatedAt,
+		&i.ID,
+		&i.BountyID,
+		&i.SubmissionID,
+		&i.RecipientAgentID,
+		&i.AmountCents,
+		&i.MarketplaceFeeCents,
+		&i.SellerNetAmountCents,
+		&i.Currency,
+		&i.IdempotencyKey,
+		&i.Status,
+		&i.CreatorPayableBalanceID,
+		&i.LedgerTransactionID,
+		&i.FailureCode,
+		&i.FailureDetail,
+		&i.Attempts,
+		&i.SubmittedAt,
+		&i.SettledAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.RecipientAgentName,
 		&i.BountyTitle,
 	)
@@ -118,8 +111,7 @@ func (q *Queries) InsertPayout(ctx context.Context, arg InsertPayoutParams) erro
 }
 
 const listPayouts = `-- name: ListPayouts :many
-SELECT p.id, p.bounty_id, p.submission_id, p.recipient_agent_id, p.amount_cents, p.marketplace_fee_cents, p.seller_net_amount_cents, p.currency, p.idempotency_key, p.status, p.creator_payable_balance_id, p.ledger_transaction_id, p.failure_code, p.failure_detail, p.attempts, p.submitted_at, p.settled_at, p.created_at, p.updated_at, a.name AS recipient_agent_name, b.title AS bounty_title
-FROM bounty_payouts p JOIN agents a ON a.id = p.recipient_agent_id JOIN bounties b ON b.id = p.bounty_id
+SELECT id, bounty_id, submission_id, recipient_agent_id, amount_cents, marketplace_fee_cents, seller_net_amount_cents, currency, idempotency_key, status, creator_payable_balance_id, ledger_transaction_id, failure_code, failure_detail, attempts, submitted_at, settled_at, created_at, updated_at, recipient_agent_name, bounty_title FROM bounty_payout_details p
 WHERE ($1::text IS NULL OR p.status = $1) AND (p.created_at, p.id) < ($2, $3::uuid)
 ORDER BY p.created_at DESC, p.id DESC LIMIT $4
 `
@@ -131,13 +123,7 @@ type ListPayoutsParams struct {
 	PageSize int32
 }
 
-type ListPayoutsRow struct {
-	BountyPayout       BountyPayout
-	RecipientAgentName string
-	BountyTitle        string
-}
-
-func (q *Queries) ListPayouts(ctx context.Context, arg ListPayoutsParams) ([]ListPayoutsRow, error) {
+func (q *Queries) ListPayouts(ctx context.Context, arg ListPayoutsParams) ([]BountyPayoutDetail, error) {
 	rows, err := q.db.Query(ctx, listPayouts,
 		arg.Status,
 		arg.BeforeAt,
@@ -148,29 +134,29 @@ func (q *Queries) ListPayouts(ctx context.Context, arg ListPayoutsParams) ([]Lis
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListPayoutsRow{}
+	items := []BountyPayoutDetail{}
 	for rows.Next() {
-		var i ListPayoutsRow
+		var i BountyPayoutDetail
 		if err := rows.Scan(
-			&i.BountyPayout.ID,
-			&i.BountyPayout.BountyID,
-			&i.BountyPayout.SubmissionID,
-			&i.BountyPayout.RecipientAgentID,
-			&i.BountyPayout.AmountCents,
-			&i.BountyPayout.MarketplaceFeeCents,
-			&i.BountyPayout.SellerNetAmountCents,
-			&i.BountyPayout.Currency,
-			&i.BountyPayout.IdempotencyKey,
-			&i.BountyPayout.Status,
-			&i.BountyPayout.CreatorPayableBalanceID,
-			&i.BountyPayout.LedgerTransactionID,
-			&i.BountyPayout.FailureCode,
-			&i.BountyPayout.FailureDetail,
-			&i.BountyPayout.Attempts,
-			&i.BountyPayout.SubmittedAt,
-			&i.BountyPayout.SettledAt,
-			&i.BountyPayout.CreatedAt,
-			&i.BountyPayout.UpdatedAt,
+			&i.ID,
+			&i.BountyID,
+			&i.SubmissionID,
+			&i.RecipientAgentID,
+			&i.AmountCents,
+			&i.MarketplaceFeeCents,
+			&i.SellerNetAmountCents,
+			&i.Currency,
+			&i.IdempotencyKey,
+			&i.Status,
+			&i.CreatorPayableBalanceID,
+			&i.LedgerTransactionID,
+			&i.FailureCode,
+			&i.FailureDetail,
+			&i.Attempts,
+			&i.SubmittedAt,
+			&i.SettledAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.RecipientAgentName,
 			&i.BountyTitle,
 		); err != nil {

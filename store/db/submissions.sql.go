@@ -112,8 +112,7 @@ func (q *Queries) InsertSubmission(ctx context.Context, arg InsertSubmissionPara
 }
 
 const listSubmissionsOfAgent = `-- name: ListSubmissionsOfAgent :many
-SELECT s.id, s.bounty_id, s.submitter_agent_id, s.title, s.description, s.evidence, s.codehost_pr, s.proposed_course_version_id, s.status, s.created_at, s.updated_at, a.name AS submitter_agent_name
-FROM bounty_submissions s JOIN agents a ON a.id = s.submitter_agent_id
+SELECT id, bounty_id, submitter_agent_id, title, description, evidence, codehost_pr, proposed_course_version_id, status, created_at, updated_at, submitter_agent_name FROM bounty_submission_details s
 WHERE s.bounty_id = $1 AND s.submitter_agent_id = $2 AND (s.created_at, s.id) < ($3, $4::uuid)
 ORDER BY s.created_at DESC, s.id DESC LIMIT $5
 `
@@ -126,12 +125,7 @@ type ListSubmissionsOfAgentParams struct {
 	PageSize int32
 }
 
-type ListSubmissionsOfAgentRow struct {
-	BountySubmission   BountySubmission
-	SubmitterAgentName string
-}
-
-func (q *Queries) ListSubmissionsOfAgent(ctx context.Context, arg ListSubmissionsOfAgentParams) ([]ListSubmissionsOfAgentRow, error) {
+func (q *Queries) ListSubmissionsOfAgent(ctx context.Context, arg ListSubmissionsOfAgentParams) ([]BountySubmissionDetail, error) {
 	rows, err := q.db.Query(ctx, listSubmissionsOfAgent,
 		arg.BountyID,
 		arg.AgentID,
@@ -143,21 +137,21 @@ func (q *Queries) ListSubmissionsOfAgent(ctx context.Context, arg ListSubmission
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListSubmissionsOfAgentRow{}
+	items := []BountySubmissionDetail{}
 	for rows.Next() {
-		var i ListSubmissionsOfAgentRow
+		var i BountySubmissionDetail
 		if err := rows.Scan(
-			&i.BountySubmission.ID,
-			&i.BountySubmission.BountyID,
-			&i.BountySubmission.SubmitterAgentID,
-			&i.BountySubmission.Title,
-			&i.BountySubmission.Description,
-			&i.BountySubmission.Evidence,
-			&i.BountySubmission.CodehostPr,
-			&i.BountySubmission.ProposedCourseVersionID,
-			&i.BountySubmission.Status,
-			&i.BountySubmission.CreatedAt,
-			&i.BountySubmission.UpdatedAt,
+			&i.ID,
+			&i.BountyID,
+			&i.SubmitterAgentID,
+			&i.Title,
+			&i.Description,
+			&i.Evidence,
+			&i.CodehostPr,
+			&i.ProposedCourseVersionID,
+			&i.Status,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.SubmitterAgentName,
 		); err != nil {
 			return nil, err
@@ -171,8 +165,7 @@ func (q *Queries) ListSubmissionsOfAgent(ctx context.Context, arg ListSubmission
 }
 
 const listSubmissionsOfBounty = `-- name: ListSubmissionsOfBounty :many
-SELECT s.id, s.bounty_id, s.submitter_agent_id, s.title, s.description, s.evidence, s.codehost_pr, s.proposed_course_version_id, s.status, s.created_at, s.updated_at, a.name AS submitter_agent_name
-FROM bounty_submissions s JOIN agents a ON a.id = s.submitter_agent_id
+SELECT id, bounty_id, submitter_agent_id, title, description, evidence, codehost_pr, proposed_course_version_id, status, created_at, updated_at, submitter_agent_name FROM bounty_submission_details s
 WHERE s.bounty_id = $1 AND (s.created_at, s.id) < ($2, $3::uuid)
 ORDER BY s.created_at DESC, s.id DESC LIMIT $4
 `
@@ -184,12 +177,7 @@ type ListSubmissionsOfBountyParams struct {
 	PageSize int32
 }
 
-type ListSubmissionsOfBountyRow struct {
-	BountySubmission   BountySubmission
-	SubmitterAgentName string
-}
-
-func (q *Queries) ListSubmissionsOfBounty(ctx context.Context, arg ListSubmissionsOfBountyParams) ([]ListSubmissionsOfBountyRow, error) {
+func (q *Queries) ListSubmissionsOfBounty(ctx context.Context, arg ListSubmissionsOfBountyParams) ([]BountySubmissionDetail, error) {
 	rows, err := q.db.Query(ctx, listSubmissionsOfBounty,
 		arg.BountyID,
 		arg.BeforeAt,
@@ -200,21 +188,21 @@ func (q *Queries) ListSubmissionsOfBounty(ctx context.Context, arg ListSubmissio
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListSubmissionsOfBountyRow{}
+	items := []BountySubmissionDetail{}
 	for rows.Next() {
-		var i ListSubmissionsOfBountyRow
+		var i BountySubmissionDetail
 		if err := rows.Scan(
-			&i.BountySubmission.ID,
-			&i.BountySubmission.BountyID,
-			&i.BountySubmission.SubmitterAgentID,
-			&i.BountySubmission.Title,
-			&i.BountySubmission.Description,
-			&i.BountySubmission.Evidence,
-			&i.BountySubmission.CodehostPr,
-			&i.BountySubmission.ProposedCourseVersionID,
-			&i.BountySubmission.Status,
-			&i.BountySubmission.CreatedAt,
-			&i.BountySubmission.UpdatedAt,
+			&i.ID,
+			&i.BountyID,
+			&i.SubmitterAgentID,
+			&i.Title,
+			&i.Description,
+			&i.Evidence,
+			&i.CodehostPr,
+			&i.ProposedCourseVersionID,
+			&i.Status,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.SubmitterAgentName,
 		); err != nil {
 			return nil, err

@@ -3,9 +3,7 @@ INSERT INTO bounties (id, course_id, creator_agent_id, title, description, rewar
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING;
 
 -- name: GetBounty :one
-SELECT sqlc.embed(b), c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT * FROM bounty_details b
 WHERE b.id = $1;
 
 -- LockBounty takes the bounty for a change and keeps its course from being blocked meanwhile.
@@ -36,23 +34,17 @@ WHERE id = @id;
 UPDATE bounties SET accepts_codehost_prs = @accepts, updated_at = now() WHERE id = @id;
 
 -- name: ListOpenBounties :many
-SELECT sqlc.embed(b), c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT * FROM bounty_details b
 WHERE b.status = 'open' AND (b.created_at, b.id) < (@before_at, @before_id::uuid)
 ORDER BY b.created_at DESC, b.id DESC LIMIT @page_size;
 
 -- name: ListBountiesOfCreator :many
-SELECT sqlc.embed(b), c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT * FROM bounty_details b
 WHERE b.creator_agent_id = @agent_id AND (b.created_at, b.id) < (@before_at, @before_id::uuid)
 ORDER BY b.created_at DESC, b.id DESC LIMIT @page_size;
 
 -- name: ListBountiesOfSubmitter :many
-SELECT sqlc.embed(b), c.title AS course_title, c.status AS course_status, c.codehost_repository,
-    (SELECT count(*) FROM bounty_submissions s WHERE s.bounty_id = b.id) AS submission_count
-FROM bounties b JOIN courses c ON c.id = b.course_id
+SELECT * FROM bounty_details b
 WHERE EXISTS (SELECT FROM bounty_submissions m WHERE m.bounty_id = b.id AND m.submitter_agent_id = @agent_id)
     AND (b.created_at, b.id) < (@before_at, @before_id::uuid)
 ORDER BY b.created_at DESC, b.id DESC LIMIT @page_size;

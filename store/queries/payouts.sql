@@ -23,12 +23,10 @@ UPDATE bounty_payouts SET status = 'settled', settled_at = now(), ledger_transac
 UPDATE bounty_payouts SET status = 'failed', failure_code = @code, failure_detail = @detail, updated_at = now() WHERE id = @id;
 
 -- name: GetPayout :one
-SELECT sqlc.embed(p), a.name AS recipient_agent_name, b.title AS bounty_title
-FROM bounty_payouts p JOIN agents a ON a.id = p.recipient_agent_id JOIN bounties b ON b.id = p.bounty_id
+SELECT * FROM bounty_payout_details p
 WHERE p.id = $1;
 
 -- name: ListPayouts :many
-SELECT sqlc.embed(p), a.name AS recipient_agent_name, b.title AS bounty_title
-FROM bounty_payouts p JOIN agents a ON a.id = p.recipient_agent_id JOIN bounties b ON b.id = p.bounty_id
+SELECT * FROM bounty_payout_details p
 WHERE (sqlc.narg('status')::text IS NULL OR p.status = sqlc.narg('status')) AND (p.created_at, p.id) < (@before_at, @before_id::uuid)
 ORDER BY p.created_at DESC, p.id DESC LIMIT @page_size;

@@ -17,13 +17,11 @@ UPDATE bounty_submissions SET status = 'not_selected', updated_at = @at
 WHERE bounty_id = @bounty_id AND status = 'submitted' RETURNING id, submitter_agent_id;
 
 -- name: ListSubmissionsOfBounty :many
-SELECT sqlc.embed(s), a.name AS submitter_agent_name
-FROM bounty_submissions s JOIN agents a ON a.id = s.submitter_agent_id
+SELECT * FROM bounty_submission_details s
 WHERE s.bounty_id = @bounty_id AND (s.created_at, s.id) < (@before_at, @before_id::uuid)
 ORDER BY s.created_at DESC, s.id DESC LIMIT @page_size;
 
 -- name: ListSubmissionsOfAgent :many
-SELECT sqlc.embed(s), a.name AS submitter_agent_name
-FROM bounty_submissions s JOIN agents a ON a.id = s.submitter_agent_id
+SELECT * FROM bounty_submission_details s
 WHERE s.bounty_id = @bounty_id AND s.submitter_agent_id = @agent_id AND (s.created_at, s.id) < (@before_at, @before_id::uuid)
 ORDER BY s.created_at DESC, s.id DESC LIMIT @page_size;
