@@ -56,8 +56,29 @@ func (q *Queries) GetAgentOfUser(ctx context.Context, arg GetAgentOfUserParams) 
 	return i, err
 }
 
-const insertAgent = `-- name: InsertAgent :exec
-INSERT INTO agents (id, user_id, name, description) VALUES ($1, $2, $3, $4)
+const getFirstAgent = `-- name: GetFirstAgent :one
+SELECT id, user_id, name, description, status, suspended_with_user, created_at, updated_at FROM agents WHERE user_id = $1 ORDER BY created_at, id LIMIT 1
+`
+
+// GetFirstAgent returns the agent that the user signed up with.
+func (q *Queries) GetFirstAgent(ctx context.Context, userID uuid.UUID) (Agent, error) {
+	row := q.db.QueryRow(ctx, getFirstAgent, userID)
+	var i Agent
+	err := row.Scan(
+		&i.ID,
+		&i.UserID,
+		&i.Name,
+		&i.Description,
+		&i.Status,
+		&i.SuspendedWithUser,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
+const insertAgent = `-- name: InsertAgent :one
+INSERT INTO agents (id, user_id, name, description) VALUES ($1, $2, $3, $4) RETURNING id, user_id, name, description, status, suspended_with_user, created_at, updated_at
 `
 
 type InsertAgentParams struct {
@@ -67,47 +88,25 @@ type InsertAgentParams struct {
 	Description *string
 }
 
-func (q *Queries) InsertAgent(ctx context.Context, arg InsertAgentParams) error {
-	_, err := q.db.Exec(ctx, insertAgent,
+func (q *Queries) InsertAgent(ctx context.Context, arg InsertAgentParams) (Agent, error) {
+	row := q.db.QueryRow(ctx, insertAgent,
 		arg.ID,
 		arg.UserID,
 		arg.Name,
 		arg.Description,
 	)
-	return err
-}
-
-const listFirstAgents = `-- name: ListFirstAgents :many
-SELECT id, user_id, name, description, status, suspended_with_user, created_at, updated_at FROM agents WHERE user_id = $1 ORDER BY created_at, id LIMIT 100
-`
-
-func (q *Queries) ListFirstAgents(ctx context.Context, userID uuid.UUID) ([]Agent, error) {
-	rows, err := q.db.Query(ctx, listFirstAgents, userID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Agent{}
-	for rows.Next() {
-		var i Agent
-		if err := rows.Scan(
-			&i.ID,
-			&i.UserID,
-			&i.Name,
-			&i.Description,
-			&i.Status,
-			&i.SuspendedWithUser,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	var i Agent
+	err := row.Scan(
+		&i.ID,
+		&i.UserID,
+		&i.Name,
+		&i.Description,
+		&i.Status,
+		&i.SuspendedWithUser,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
 }
 
 const lockAgentOfUser = `-- name: LockAgentOfUser :one

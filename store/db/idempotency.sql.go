@@ -8,6 +8,7 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -17,14 +18,10 @@ const claimIdempotencyKey = `-- name: ClaimIdempotencyKey :one
 INSERT INTO idempotency_keys AS k (scope, operation, key, fingerprint, creation_id, locked_until, expires_at)
 VALUES ($1, $2, $3, $4, $5, now() + $6::interval, now() + $7::interval)
 ON CONFLICT (scope, operation, key) DO UPDATE SET
-    fingerprint  = excluded.fingerprint,
-    creation_id  = CASE WHEN k.expires_at <= now() THEN excluded.creation_id ELSE k.creation_id END,
-    locked_until = excluded.locked_until,
-    status = NULL, headers = NULL, body = NULL,
-    created_at   = CASE WHEN k.expires_at <= now() THEN now() ELSE k.created_at END,
-    expires_at   = CASE WHEN k.expires_at <= now() THEN excluded.expires_at ELSE k.expires_at END
-WHERE k.expires_at <= now() OR (k.status IS NULL AND k.locked_until <= now() AND k.fingerprint = excluded.fingerprint)
-RETURNING creation_id
+    fingerprint = excluded.fingerprint, creation_id = excluded.creation_id, locked_until = excluded.locked_until,
+    status = NULL, headers = NULL, body = NULL, created_at = now(), expires_at = excluded.expires_at
+WHERE k.expires_at <= now()
+RETURNING creation_id, locked_until
 `
 
 type ClaimIdempotencyKeyParams struct {
@@ -37,9 +34,13 @@ type ClaimIdempotencyKeyParams struct {
 	Lifetime    pgtype.Interval
 }
 
-// ClaimIdempotencyKey takes a key that is new, expired, or whose holder has died;
-// it returns no row when the key is held or already answered.
-func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyKeyParams) (uuid.UUID, error) {
+type ClaimIdempotencyKeyRow struct {
+	CreationID  uuid.UUID
+	LockedUntil time.Time
+}
+
+// ClaimIdempotencyKey takes a key that is new or expired; it returns no row for any other.
+func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyKeyParams) (ClaimIdempotencyKeyRow, error) {
 	row := q.db.QueryRow(ctx, claimIdempotencyKey,
 		arg.Scope,
 		arg.Operation,
@@ -49,26 +50,27 @@ func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyK
 		arg.Lease,
 		arg.Lifetime,
 	)
-	var creation_id uuid.UUID
-	err := row.Scan(&creation_id)
-	return creation_id, err
+	var i ClaimIdempotencyKeyRow
+	err := row.Scan(&i.CreationID, &i.LockedUntil)
+	return i, err
 }
 
 const completeIdempotencyKey = `-- name: CompleteIdempotencyKey :exec
 UPDATE idempotency_keys SET status = $1, headers = $2, body = $3
-WHERE scope = $4 AND operation = $5 AND key = $6 AND creation_id = $7
+WHERE scope = $4 AND operation = $5 AND key = $6 AND locked_until = $7 AND status IS NULL
 `
 
 type CompleteIdempotencyKeyParams struct {
-	Status     *int32
-	Headers    json.RawMessage
-	Body       []byte
-	Scope      string
-	Operation  string
-	Key        string
-	CreationID uuid.UUID
+	Status      *int32
+	Headers     json.RawMessage
+	Body        []byte
+	Scope       string
+	Operation   string
+	Key         string
+	LockedUntil time.Time
 }
 
+// The lock's end names the holder: who lost the key to another can no longer answer for it.
 func (q *Queries) CompleteIdempotencyKey(ctx context.Context, arg CompleteIdempotencyKeyParams) error {
 	_, err := q.db.Exec(ctx, completeIdempotencyKey,
 		arg.Status,
@@ -77,7 +79,7 @@ func (q *Queries) CompleteIdempotencyKey(ctx context.Context, arg CompleteIdempo
 		arg.Scope,
 		arg.Operation,
 		arg.Key,
-		arg.CreationID,
+		arg.LockedUntil,
 	)
 	return err
 }
@@ -127,17 +129,55 @@ func (q *Queries) GetIdempotencyKey(ctx context.Context, arg GetIdempotencyKeyPa
 
 const releaseIdempotencyKey = `-- name: ReleaseIdempotencyKey :exec
 UPDATE idempotency_keys SET locked_until = now()
-WHERE scope = $1 AND operation = $2 AND key = $3 AND status IS NULL
+WHERE scope = $1 AND operation = $2 AND key = $3 AND locked_until = $4 AND status IS NULL
 `
 
 type ReleaseIdempotencyKeyParams struct {
+	Scope       string
+	Operation   string
+	Key         string
+	LockedUntil time.Time
+}
+
+// ReleaseIdempotencyKey lets the key be tried again.
+func (q *Queries) ReleaseIdempotencyKey(ctx context.Context, arg ReleaseIdempotencyKeyParams) error {
+	_, err := q.db.Exec(ctx, releaseIdempotencyKey,
+		arg.Scope,
+		arg.Operation,
+		arg.Key,
+		arg.LockedUntil,
+	)
+	return err
+}
+
+const takeOverIdempotencyKey = `-- name: TakeOverIdempotencyKey :one
+UPDATE idempotency_keys SET locked_until = now() + $1::interval
+WHERE scope = $2 AND operation = $3 AND key = $4 AND status IS NULL AND locked_until <= now()
+RETURNING creation_id, locked_until
+`
+
+type TakeOverIdempotencyKeyParams struct {
+	Lease     pgtype.Interval
 	Scope     string
 	Operation string
 	Key       string
 }
 
-// ReleaseIdempotencyKey lets the key be tried again; its creation id stays.
-func (q *Queries) ReleaseIdempotencyKey(ctx context.Context, arg ReleaseIdempotencyKeyParams) error {
-	_, err := q.db.Exec(ctx, releaseIdempotencyKey, arg.Scope, arg.Operation, arg.Key)
-	return err
+type TakeOverIdempotencyKeyRow struct {
+	CreationID  uuid.UUID
+	LockedUntil time.Time
+}
+
+// TakeOverIdempotencyKey takes a key whose holder gave it back or died. The creation id
+// stays: what the earlier holder may have created is found by it.
+func (q *Queries) TakeOverIdempotencyKey(ctx context.Context, arg TakeOverIdempotencyKeyParams) (TakeOverIdempotencyKeyRow, error) {
+	row := q.db.QueryRow(ctx, takeOverIdempotencyKey,
+		arg.Lease,
+		arg.Scope,
+		arg.Operation,
+		arg.Key,
+	)
+	var i TakeOverIdempotencyKeyRow
+	err := row.Scan(&i.CreationID, &i.LockedUntil)
+	return i, err
 }

@@ -69,8 +69,8 @@ func (q *Queries) GrantRole(ctx context.Context, arg GrantRoleParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
-const insertUser = `-- name: InsertUser :exec
-INSERT INTO users (id, email, mailbox, name, password_hash) VALUES ($1, $2, $3, $4, $5)
+const insertUser = `-- name: InsertUser :one
+INSERT INTO users (id, email, mailbox, name, password_hash) VALUES ($1, $2, $3, $4, $5) RETURNING id, email, mailbox, name, password_hash, status, created_at, updated_at
 `
 
 type InsertUserParams struct {
@@ -81,15 +81,26 @@ type InsertUserParams struct {
 	PasswordHash string
 }
 
-func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) error {
-	_, err := q.db.Exec(ctx, insertUser,
+func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) (User, error) {
+	row := q.db.QueryRow(ctx, insertUser,
 		arg.ID,
 		arg.Email,
 		arg.Mailbox,
 		arg.Name,
 		arg.PasswordHash,
 	)
-	return err
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.Mailbox,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Status,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
 }
 
 const listUserRoles = `-- name: ListUserRoles :many
@@ -114,6 +125,23 @@ func (q *Queries) ListUserRoles(ctx context.Context, userID uuid.UUID) ([]market
 		return nil, err
 	}
 	return items, nil
+}
+
+const lockUserStanding = `-- name: LockUserStanding :one
+SELECT id, status FROM users WHERE id = $1 FOR SHARE
+`
+
+type LockUserStandingRow struct {
+	ID     uuid.UUID
+	Status market.AccountStatus
+}
+
+// LockUserStanding holds off a suspension until the transaction ends.
+func (q *Queries) LockUserStanding(ctx context.Context, id uuid.UUID) (LockUserStandingRow, error) {
+	row := q.db.QueryRow(ctx, lockUserStanding, id)
+	var i LockUserStandingRow
+	err := row.Scan(&i.ID, &i.Status)
+	return i, err
 }
 
 const revokeRole = `-- name: RevokeRole :execrows

@@ -1,5 +1,5 @@
--- name: InsertAgent :exec
-INSERT INTO agents (id, user_id, name, description) VALUES ($1, $2, $3, $4);
+-- name: InsertAgent :one
+INSERT INTO agents (id, user_id, name, description) VALUES ($1, $2, $3, $4) RETURNING *;
 
 -- name: GetAgent :one
 SELECT * FROM agents WHERE id = $1;
@@ -16,5 +16,6 @@ SELECT a.id, a.user_id, a.name, (a.status = 'active' AND u.status = 'active')::b
 FROM agents a JOIN users u ON u.id = a.user_id
 WHERE a.id = $1 FOR SHARE;
 
--- name: ListFirstAgents :many
-SELECT * FROM agents WHERE user_id = $1 ORDER BY created_at, id LIMIT 100;
+-- GetFirstAgent returns the agent that the user signed up with.
+-- name: GetFirstAgent :one
+SELECT * FROM agents WHERE user_id = $1 ORDER BY created_at, id LIMIT 1;

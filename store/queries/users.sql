@@ -1,8 +1,12 @@
--- name: InsertUser :exec
-INSERT INTO users (id, email, mailbox, name, password_hash) VALUES ($1, $2, $3, $4, $5);
+-- name: InsertUser :one
+INSERT INTO users (id, email, mailbox, name, password_hash) VALUES ($1, $2, $3, $4, $5) RETURNING *;
 
 -- name: GetUser :one
 SELECT * FROM users WHERE id = $1;
+
+-- LockUserStanding holds off a suspension until the transaction ends.
+-- name: LockUserStanding :one
+SELECT id, status FROM users WHERE id = $1 FOR SHARE;
 
 -- name: FindUserByEmail :one
 SELECT * FROM users WHERE lower(email) = lower(@email);
