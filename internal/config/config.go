@@ -30,6 +30,8 @@ const (
 	Migrate Command = "migrate"
 	Codec   Command = "codec"
 	Admin   Command = "admin"
+	// RetryPayout is the one admin command that reaches for Temporal too.
+	RetryPayout Command = "admin-payouts-retry"
 )
 
 // Config is every setting. The tags of a field: env is the variable's name after
@@ -66,13 +68,13 @@ type HTTP struct {
 
 // Database holds the settings of Postgres.
 type Database struct {
-	URL      Secret `env:"URL" needed:"serve worker migrate admin" doc:"Postgres connection URL, such as postgres://user:password@host:5432/marketplace?sslmode=verify-full."`
+	URL      Secret `env:"URL" needed:"serve worker migrate admin admin-payouts-retry" doc:"Postgres connection URL, such as postgres://user:password@host:5432/marketplace?sslmode=verify-full."`
 	MaxConns int32  `env:"MAX_CONNS" envDefault:"20" doc:"Most connections one process holds. The sum over all processes must stay below Postgres's max_connections."`
 }
 
 // Temporal holds the settings of the Temporal client.
 type Temporal struct {
-	Address       string `env:"ADDRESS" needed:"serve worker" doc:"Temporal's gRPC address, such as temporal:7233."`
+	Address       string `env:"ADDRESS" needed:"serve worker admin-payouts-retry" doc:"Temporal's gRPC address, such as temporal:7233."`
 	Namespace     string `env:"NAMESPACE" envDefault:"default" doc:"Temporal namespace; its search attributes must exist (docs/operating.md)."`
 	TLS           bool   `env:"TLS" envDefault:"false" doc:"Connect with TLS. Implied by an API key or a client certificate."`
 	TLSCertFile   string `env:"TLS_CERT_FILE" doc:"Client certificate (PEM file), for mutual TLS."`
@@ -95,19 +97,20 @@ type TaskHandling struct {
 
 // Seal holds the settings of encryption at rest and of the payload codec.
 type Seal struct {
-	Keyset              Secret   `env:"SEAL_KEYSET" needed:"serve worker codec" doc:"Keys that seal tokens and workflow payloads; make one with «marketplace admin keyset new». Losing it means losing what it sealed."`
+	Keyset              Secret   `env:"SEAL_KEYSET" needed:"serve worker codec admin-payouts-retry" doc:"Keys that seal tokens and workflow payloads; make one with «marketplace admin keyset new». Losing it means losing what it sealed."`
 	CodecAddr           string   `env:"CODEC_ADDR" envDefault:"127.0.0.1:8088" doc:"Address that «marketplace codec» listens on. Whoever reaches it reads every payload: keep it on loopback or behind the operators' sign-in."`
 	CodecAllowedOrigins []string `env:"CODEC_ALLOWED_ORIGINS" needed:"codec" doc:"Origins (comma separated) of the Temporal Web UIs that may ask the codec, such as https://temporal.example.com."`
 }
 
 // S3 holds the settings of object storage.
 type S3 struct {
-	Endpoint  string `env:"ENDPOINT" doc:"URL of an S3 compatible service. Empty for AWS."`
-	Region    string `env:"REGION" envDefault:"us-east-1" doc:"Region of the bucket."`
-	Bucket    string `env:"BUCKET" needed:"serve worker" doc:"Bucket that holds course bundles. It must exist and be private."`
-	AccessKey Secret `env:"ACCESS_KEY" doc:"Access key id. Empty takes the credentials of the AWS environment (role, profile, instance)."`
-	SecretKey Secret `env:"SECRET_KEY" doc:"The access key's secret."`
-	PathStyle bool   `env:"PATH_STYLE" envDefault:"false" doc:"Address the bucket in the path instead of the host name, as most services other than AWS want it."`
+	Endpoint       string `env:"ENDPOINT" needed:"serve worker" doc:"URL of the S3 service, such as https://s3.eu-central-1.amazonaws.com."`
+	PublicEndpoint string `env:"PUBLIC_ENDPOINT" doc:"URL under which agents reach the S3 service, where that is another one: download links begin with it."`
+	Region         string `env:"REGION" envDefault:"us-east-1" doc:"Region of the bucket."`
+	Bucket         string `env:"BUCKET" needed:"serve worker" doc:"Bucket that holds course bundles. It must exist and be private."`
+	AccessKey      Secret `env:"ACCESS_KEY" needed:"serve worker" doc:"Access key id."`
+	SecretKey      Secret `env:"SECRET_KEY" needed:"serve worker" doc:"The access key's secret."`
+	PathStyle      bool   `env:"PATH_STYLE" envDefault:"false" doc:"Address the bucket in the path instead of the host name, as most services other than AWS want it."`
 }
 
 // Rules holds what a marketplace decides for itself.

@@ -18,7 +18,10 @@ func complete(changes map[string]string) map[string]string {
 		"MARKETPLACE_TEMPORAL_ADDRESS":      "temporal:7233",
 		"MARKETPLACE_PUBLIC_URL":            "https://market.example.com/",
 		"MARKETPLACE_SEAL_KEYSET":           "a2V5c2V0",
+		"MARKETPLACE_S3_ENDPOINT":           "https://s3.example.com",
 		"MARKETPLACE_S3_BUCKET":             "bundles",
+		"MARKETPLACE_S3_ACCESS_KEY":         "AKEXAMPLE",
+		"MARKETPLACE_S3_SECRET_KEY":         "s3cret",
 		"MARKETPLACE_CODEC_ALLOWED_ORIGINS": "https://temporal.example.com",
 	}
 	for name, value := range changes {
@@ -58,7 +61,8 @@ func TestEveryProblemIsNamedAtOnce(t *testing.T) {
 	}{
 		"nothing set": {Serve, nil, []string{
 			"MARKETPLACE_DATABASE_URL is not set", "MARKETPLACE_TEMPORAL_ADDRESS is not set", "MARKETPLACE_PUBLIC_URL is not set",
-			"MARKETPLACE_SEAL_KEYSET is not set", "MARKETPLACE_S3_BUCKET is not set",
+			"MARKETPLACE_SEAL_KEYSET is not set", "MARKETPLACE_S3_ENDPOINT is not set", "MARKETPLACE_S3_BUCKET is not set",
+			"MARKETPLACE_S3_ACCESS_KEY is not set", "MARKETPLACE_S3_SECRET_KEY is not set",
 		}},
 		"migrate needs the database alone": {Migrate, nil, []string{"MARKETPLACE_DATABASE_URL is not set"}},
 		"not of the type": {Serve, complete(map[string]string{"DATABASE_MAX_CONNS": "many", "UPDATE_WAIT": "5", "TEMPORAL_TLS": "perhaps"}), []string{
@@ -70,7 +74,7 @@ func TestEveryProblemIsNamedAtOnce(t *testing.T) {
 		}},
 		"not a network":              {Serve, complete(map[string]string{"TRUSTED_PROXIES": "proxy"}), []string{"MARKETPLACE_TRUSTED_PROXIES"}},
 		"clear text in production":   {Serve, complete(map[string]string{"PUBLIC_URL": "http://market.example.com"}), []string{"MARKETPLACE_PUBLIC_URL must be https"}},
-		"one half of a pair":         {Worker, complete(map[string]string{"S3_ACCESS_KEY": "a", "WORKER_BUILD_ID": "7", "TEMPORAL_TLS_KEY_FILE": "k"}), []string{"MARKETPLACE_S3_ACCESS_KEY", "MARKETPLACE_WORKER_DEPLOYMENT_NAME", "MARKETPLACE_TEMPORAL_TLS_CERT_FILE"}},
+		"one half of a pair":         {Worker, complete(map[string]string{"WORKER_BUILD_ID": "7", "TEMPORAL_TLS_KEY_FILE": "k"}), []string{"MARKETPLACE_WORKER_DEPLOYMENT_NAME", "MARKETPLACE_TEMPORAL_TLS_CERT_FILE"}},
 		"worker stops too late":      {Worker, complete(map[string]string{"WORKER_STOP_TIMEOUT": "30s"}), []string{"MARKETPLACE_WORKER_STOP_TIMEOUT must be positive and shorter than MARKETPLACE_SHUTDOWN_TIMEOUT (30s)"}},
 		"an origin has no path":      {Codec, complete(map[string]string{"CODEC_ALLOWED_ORIGINS": "https://temporal.example.com/ui"}), []string{"MARKETPLACE_CODEC_ALLOWED_ORIGINS"}},
 		"secret file does not exist": {Serve, complete(map[string]string{"TEMPORAL_API_KEY_FILE": "/nonexistent"}), []string{"MARKETPLACE_TEMPORAL_API_KEY_FILE: open /nonexistent"}},

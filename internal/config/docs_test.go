@@ -85,7 +85,7 @@ func code(s string) string {
 func commands(needed []Command) string {
 	names := make([]string, len(needed))
 	for i, c := range needed {
-		names[i] = string(c)
+		names[i] = strings.ReplaceAll(string(c), "-", " ")
 	}
 	return strings.Join(names, ", ")
 }

@@ -18,7 +18,7 @@ type Setting struct {
 	Doc string
 	// Needed lists the commands that refuse to start without it.
 	Needed []Command
-	// Secret variables may be given as a file, with "_FILE" after the name.
+	// Secret settings may be given as a file: the variable with "_FILE" after its name.
 	Secret bool
 
 	field string

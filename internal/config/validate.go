@@ -79,7 +79,7 @@ func (s Seal) check(c *checks) {
 
 func (s S3) check(c *checks) {
 	c.url(s.Endpoint, "S3_ENDPOINT")
-	c.require(s.AccessKey.IsSet() == s.SecretKey.IsSet(), "S3_ACCESS_KEY", "and %sS3_SECRET_KEY go together", Prefix)
+	c.url(s.PublicEndpoint, "S3_PUBLIC_ENDPOINT")
 }
 
 func (r Rules) check(c *checks) {
