@@ -17,9 +17,7 @@ type tool struct {
 }
 
 // findTool returns the path of a tool: the one on PATH, else the one built from
-// tools/<name>/go.mod into .dev/bin of the checkout, which it builds where it is
-// missing or older than its go.mod. Processes that want the same tool at the same
-// time wait for one build.
+// the checkout.
 func findTool(ctx context.Context, t tool, p *progress) (string, error) {
 	if path, err := exec.LookPath(t.name); err == nil {
 		return path, nil
@@ -28,6 +26,13 @@ func findTool(ctx context.Context, t tool, p *progress) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s is not on PATH and can't be built: %w", t.name, err)
 	}
+	return builtTool(ctx, root, t, p)
+}
+
+// builtTool returns .dev/bin/<name> of the checkout. It is built from
+// tools/<name>/go.mod where it is missing or older than that file. Processes that
+// want the same tool at the same time wait for one build.
+func builtTool(ctx context.Context, root string, t tool, p *progress) (string, error) {
 	source := filepath.Join(root, "tools", t.name)
 	binary := filepath.Join(root, ".dev", "bin", t.name)
 	if isBuilt(binary, source) {

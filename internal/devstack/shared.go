@@ -41,12 +41,12 @@ func SharedDir() (string, error) {
 
 // KeepShared runs the stack that JoinShared hands out, with fresh data, until
 // there has been no user for the time idle, ctx ends or a part crashes.
-func KeepShared(ctx context.Context, dir string, idle time.Duration, output io.Writer) error {
+func KeepShared(ctx context.Context, dir string, idle time.Duration, output io.Writer) (err error) {
 	stack, err := Start(ctx, Options{Dir: dir, Reset: true, Volatile: true, Output: output})
 	if err != nil {
 		return err
 	}
-	defer stack.Stop()
+	defer func() { err = errors.Join(err, stack.Destroy()) }()
 	// Once taken, this lock lasts until everything is stopped and withdrawn.
 	users, err := openLock(filepath.Join(dir, usersLock))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -55,17 +56,26 @@ type Endpoints struct {
 	Ports    Ports  `json:"ports"`
 }
 
-// Environ returns the variables that point the product's processes here.
+// Environ returns the settings (see package config) with which the product's
+// processes use this stack and listen on its ports.
 func (e Endpoints) Environ() []string {
+	api := loopback(e.Ports.API)
 	return []string{
+		"MARKETPLACE_ENV=development",
+		"MARKETPLACE_LISTEN_ADDR=" + api,
+		"MARKETPLACE_PUBLIC_URL=http://" + api,
 		"MARKETPLACE_DATABASE_URL=" + e.DatabaseURL,
 		"MARKETPLACE_TEMPORAL_ADDRESS=" + e.TemporalAddress,
 		"MARKETPLACE_TEMPORAL_NAMESPACE=" + e.Namespace,
+		"MARKETPLACE_TEMPORAL_UI_URL=" + e.TemporalUIURL,
+		"MARKETPLACE_CODEC_ADDR=" + loopback(e.Ports.Codec),
+		"MARKETPLACE_CODEC_ALLOWED_ORIGINS=" + e.TemporalUIURL + ",http://localhost:" + strconv.Itoa(e.Ports.TemporalUI),
 		"MARKETPLACE_S3_ENDPOINT=" + e.S3.Endpoint,
 		"MARKETPLACE_S3_REGION=" + e.S3.Region,
 		"MARKETPLACE_S3_BUCKET=" + e.S3.Bucket,
 		"MARKETPLACE_S3_ACCESS_KEY=" + e.S3.AccessKey,
 		"MARKETPLACE_S3_SECRET_KEY=" + e.S3.SecretKey,
+		"MARKETPLACE_S3_PATH_STYLE=true",
 	}
 }
 
