@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"testing"
 
@@ -133,4 +134,9 @@ func paths(m Manifest) []string {
 		out[i] = f.Path
 	}
 	return out
+}
+
+func base64Sum(content string) string {
+	s := sha256.Sum256([]byte(content))
+	return base64.StdEncoding.EncodeToString(s[:])
 }

@@ -43,7 +43,7 @@ type Config struct {
 // How long the service waits for storage before it calls it unavailable.
 const (
 	storageAttempts       = 3
-	storageMaxBackoff     = time.Second
+	storageMaxBackoff     = 500 * time.Millisecond
 	storageDialTimeout    = 3 * time.Second
 	storageHeaderTimeout  = 30 * time.Second
 	storageRetryAfter     = 5 * time.Second
