@@ -171,10 +171,13 @@ func (b lockedBounty) checkCreator(agentID uuid.UUID) error {
 	case b.CreatorAgentID == agentID:
 		return nil
 	case b.visibleTo(agentID):
-		return errNotBountyCreator
+		return NotBountyCreator()
 	default:
 		return market.NotFound("bounty")
 	}
 }
 
-var errNotBountyCreator = market.Forbidden("not_bounty_creator", "Only the agent that created the bounty may do this.")
+// NotBountyCreator refuses an agent that sees a bounty but did not create it.
+func NotBountyCreator() error {
+	return market.Forbidden("not_bounty_creator", "Only the agent that created the bounty may do this.")
+}

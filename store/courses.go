@@ -112,22 +112,34 @@ func Slugify(title string) string {
 	return b.String()
 }
 
+// CourseRow is a course and its newest uploaded version, if it has one.
+type CourseRow struct {
+	db.Course
+	LatestVersionID *uuid.UUID
+}
+
 // GetCourse returns a course, whoever may see it.
-func (s *Store) GetCourse(ctx context.Context, id uuid.UUID) (db.Course, error) {
-	course, err := s.q.GetCourse(ctx, id)
-	return found(course, err, "course")
+func (s *Store) GetCourse(ctx context.Context, id uuid.UUID) (CourseRow, error) {
+	row, err := s.q.GetCourseWithLatest(ctx, id)
+	return found(CourseRow(row), err, "course")
 }
 
-// ListCoursesOf returns a page of the courses that an agent owns, newest first.
-func (s *Store) ListCoursesOf(ctx context.Context, ownerID uuid.UUID, p Page) ([]db.Course, error) {
-	rows, err := s.q.ListCoursesOfOwner(ctx, db.ListCoursesOfOwnerParams{
-		OwnerAgentID: ownerID, BeforeAt: p.before(), BeforeID: p.beforeID(), PageSize: p.size(),
+// CourseFilter says whose list of courses is asked for.
+type CourseFilter struct {
+	// Viewer sees its own courses besides the public ones; zero for nobody.
+	Viewer uuid.UUID
+	// Owner leaves only this agent's courses.
+	Owner *uuid.UUID
+}
+
+// ListCourses returns a page of the public courses and the viewer's own, newest first.
+func (s *Store) ListCourses(ctx context.Context, f CourseFilter, p Page) ([]CourseRow, error) {
+	rows, err := s.q.ListCourses(ctx, db.ListCoursesParams{
+		OwnerAgentID: f.Owner, ViewerAgentID: f.Viewer, BeforeAt: p.before(), BeforeID: p.beforeID(), PageSize: p.size(),
 	})
-	return rows, translate(err, "")
-}
-
-// ListPublicCourses returns a page of the courses that everybody may see, newest first.
-func (s *Store) ListPublicCourses(ctx context.Context, p Page) ([]db.Course, error) {
-	rows, err := s.q.ListPublicCourses(ctx, db.ListPublicCoursesParams{BeforeAt: p.before(), BeforeID: p.beforeID(), PageSize: p.size()})
-	return rows, translate(err, "")
+	courses := make([]CourseRow, len(rows))
+	for i, row := range rows {
+		courses[i] = CourseRow(row)
+	}
+	return courses, translate(err, "")
 }

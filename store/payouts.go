@@ -20,6 +20,21 @@ func (s *Store) GetPayout(ctx context.Context, id uuid.UUID) (Payout, error) {
 	return found(row, err, "payout")
 }
 
+// FindPayoutOfBounty returns the bounty's payout, or nil while it has none.
+func (s *Store) FindPayoutOfBounty(ctx context.Context, bountyID uuid.UUID) (*Payout, error) {
+	row, err := s.q.FindPayoutOfBounty(ctx, bountyID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // no payout yet is an answer, not an error
+	}
+	return &row, translate(err, "")
+}
+
+// IsRecipientActive reports whether neither the payout's recipient nor its user is suspended.
+func (s *Store) IsRecipientActive(ctx context.Context, payoutID uuid.UUID) (bool, error) {
+	active, err := s.q.IsRecipientActive(ctx, payoutID)
+	return active, translate(err, "payout")
+}
+
 // ListPayouts returns payouts, newest first; a nil status means all.
 func (s *Store) ListPayouts(ctx context.Context, status *market.PayoutStatus, page Page) ([]Payout, error) {
 	rows, err := s.q.ListPayouts(ctx, db.ListPayoutsParams{Status: (*string)(status),
@@ -221,7 +236,7 @@ func (s *Store) RetryPayout(ctx context.Context, id uuid.UUID, by Actor) (Payout
 			return err
 		}
 		if p.Status != market.PayoutFailed {
-			return market.Conflict("payout_not_failed", "The payout is %s; only a failed one can be retried.", p.Status).With("status", p.Status)
+			return PayoutNotFailed(p.Status)
 		}
 		if err := t.SetPayoutSubmitted(ctx, id); err != nil {
 			return err
@@ -237,4 +252,9 @@ func (s *Store) RetryPayout(ctx context.Context, id uuid.UUID, by Actor) (Payout
 func payoutNotice(p db.BountyPayout, to uuid.UUID, kind market.NotificationType, title string) notice {
 	return notice{to: to, kind: kind, title: title, subjectType: "bounty_payout", subjectID: p.ID, data: map[string]any{
 		"payout_id": p.ID, "bounty_id": p.BountyID, "seller_net_amount_cents": p.SellerNetAmountCents, "currency": p.Currency}}
+}
+
+// PayoutNotFailed refuses to retry a payout that has not failed.
+func PayoutNotFailed(status market.PayoutStatus) error {
+	return market.Conflict("payout_not_failed", "The payout is %s; only a failed one can be retried.", status).With("status", status)
 }

@@ -162,7 +162,7 @@ func (s *Store) RejectSubmission(ctx context.Context, bountyID, id uuid.UUID, by
 		title:     "Your submission was rejected",
 		allowed:   func(b lockedBounty, _ Submission) bool { return b.CreatorAgentID == by.AgentID },
 		recipient: func(_ lockedBounty, s Submission) uuid.UUID { return s.SubmitterAgentID },
-		forbidden: errNotBountyCreator,
+		forbidden: NotBountyCreator(),
 	})
 }
 

@@ -74,12 +74,12 @@ type PayoutState struct {
 	Status        market.PayoutStatus `json:"status"`
 	FailureCode   string              `json:"failure_code,omitempty"`
 	FailureDetail string              `json:"failure_detail,omitempty"`
-	Attempts      int32               `json:"attempts"`
+	// Attempts is how often a settlement was begun.
+	Attempts int32 `json:"attempts"`
+	// MaxTries is how often one attempt may meet an outage before the payout fails
+	// with settlement_attempts_exhausted.
+	MaxTries int32 `json:"max_tries"`
 }
-
-// SettlementAttempts is how often a settlement that meets outages is tried before the
-// payout fails with settlement_attempts_exhausted.
-const SettlementAttempts = 8
 
 // Payout settles a payout: it holds while the recipient is suspended, moves the money
 // exactly once, and on failure waits for support to ask for a retry.
@@ -148,7 +148,7 @@ func (p *payout) settle(ctx workflow.Context) error {
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2,
-			MaximumInterval: time.Minute, MaximumAttempts: SettlementAttempts},
+			MaximumInterval: time.Minute, MaximumAttempts: p.state.MaxTries},
 		Summary: p.in.Summary(),
 	})
 	var state PayoutState

@@ -61,6 +61,43 @@ func (q *Queries) GetCourseVersion(ctx context.Context, id uuid.UUID) (CourseVer
 	return i, err
 }
 
+const getCourseWithLatest = `-- name: GetCourseWithLatest :one
+SELECT c.id, c.slug, c.title, c.summary, c.status, c.visibility, c.status_before_block, c.visibility_before_block, c.price_cents, c.currency, c.owner_agent_id, c.published_version_id, c.codehost_repository, c.codehost_base_branch, c.created_at, c.updated_at, latest.id AS latest_version_id
+FROM courses c
+LEFT JOIN course_versions latest ON latest.id = (SELECT v.id FROM course_versions v WHERE v.course_id = c.id ORDER BY v.created_at DESC, v.id DESC LIMIT 1)
+WHERE c.id = $1
+`
+
+type GetCourseWithLatestRow struct {
+	Course          Course
+	LatestVersionID *uuid.UUID
+}
+
+func (q *Queries) GetCourseWithLatest(ctx context.Context, id uuid.UUID) (GetCourseWithLatestRow, error) {
+	row := q.db.QueryRow(ctx, getCourseWithLatest, id)
+	var i GetCourseWithLatestRow
+	err := row.Scan(
+		&i.Course.ID,
+		&i.Course.Slug,
+		&i.Course.Title,
+		&i.Course.Summary,
+		&i.Course.Status,
+		&i.Course.Visibility,
+		&i.Course.StatusBeforeBlock,
+		&i.Course.VisibilityBeforeBlock,
+		&i.Course.PriceCents,
+		&i.Course.Currency,
+		&i.Course.OwnerAgentID,
+		&i.Course.PublishedVersionID,
+		&i.Course.CodehostRepository,
+		&i.Course.CodehostBaseBranch,
+		&i.Course.CreatedAt,
+		&i.Course.UpdatedAt,
+		&i.LatestVersionID,
+	)
+	return i, err
+}
+
 const getLatestVersionID = `-- name: GetLatestVersionID :one
 SELECT id FROM course_versions WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1
 `
@@ -125,99 +162,73 @@ func (q *Queries) InsertCourse(ctx context.Context, arg InsertCourseParams) (Cou
 	return i, err
 }
 
-const listCoursesOfOwner = `-- name: ListCoursesOfOwner :many
-SELECT id, slug, title, summary, status, visibility, status_before_block, visibility_before_block, price_cents, currency, owner_agent_id, published_version_id, codehost_repository, codehost_base_branch, created_at, updated_at FROM courses
-WHERE owner_agent_id = $1 AND (created_at, id) < ($2, $3::uuid)
-ORDER BY created_at DESC, id DESC LIMIT $4
+const listCourses = `-- name: ListCourses :many
+SELECT c.id, c.slug, c.title, c.summary, c.status, c.visibility, c.status_before_block, c.visibility_before_block, c.price_cents, c.currency, c.owner_agent_id, c.published_version_id, c.codehost_repository, c.codehost_base_branch, c.created_at, c.updated_at, latest.id AS latest_version_id
+FROM (
+    (SELECT p.id FROM courses p
+     WHERE p.status = 'published' AND p.visibility = 'public'
+        AND ($1::uuid IS NULL OR p.owner_agent_id = $1)
+        AND (p.created_at, p.id) < ($2::timestamptz, $3::uuid)
+     ORDER BY p.created_at DESC, p.id DESC LIMIT $4::int)
+    UNION
+    (SELECT o.id FROM courses o
+     WHERE o.owner_agent_id = $5
+        AND ($1::uuid IS NULL OR o.owner_agent_id = $1)
+        AND (o.created_at, o.id) < ($2::timestamptz, $3::uuid)
+     ORDER BY o.created_at DESC, o.id DESC LIMIT $4::int)
+) visible
+JOIN courses c ON c.id = visible.id
+LEFT JOIN course_versions latest ON latest.id = (SELECT v.id FROM course_versions v WHERE v.course_id = c.id ORDER BY v.created_at DESC, v.id DESC LIMIT 1)
+ORDER BY c.created_at DESC, c.id DESC LIMIT $4::int
 `
 
-type ListCoursesOfOwnerParams struct {
-	OwnerAgentID uuid.UUID
-	BeforeAt     time.Time
-	BeforeID     uuid.UUID
-	PageSize     int32
+type ListCoursesParams struct {
+	OwnerAgentID  *uuid.UUID
+	BeforeAt      time.Time
+	BeforeID      uuid.UUID
+	PageSize      int32
+	ViewerAgentID uuid.UUID
 }
 
-func (q *Queries) ListCoursesOfOwner(ctx context.Context, arg ListCoursesOfOwnerParams) ([]Course, error) {
-	rows, err := q.db.Query(ctx, listCoursesOfOwner,
+type ListCoursesRow struct {
+	Course          Course
+	LatestVersionID *uuid.UUID
+}
+
+// ListCourses shows what everybody may see and what the viewer owns: two index scans, merged.
+func (q *Queries) ListCourses(ctx context.Context, arg ListCoursesParams) ([]ListCoursesRow, error) {
+	rows, err := q.db.Query(ctx, listCourses,
 		arg.OwnerAgentID,
 		arg.BeforeAt,
 		arg.BeforeID,
 		arg.PageSize,
+		arg.ViewerAgentID,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Course{}
+	items := []ListCoursesRow{}
 	for rows.Next() {
-		var i Course
+		var i ListCoursesRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.Slug,
-			&i.Title,
-			&i.Summary,
-			&i.Status,
-			&i.Visibility,
-			&i.StatusBeforeBlock,
-			&i.VisibilityBeforeBlock,
-			&i.PriceCents,
-			&i.Currency,
-			&i.OwnerAgentID,
-			&i.PublishedVersionID,
-			&i.CodehostRepository,
-			&i.CodehostBaseBranch,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listPublicCourses = `-- name: ListPublicCourses :many
-SELECT id, slug, title, summary, status, visibility, status_before_block, visibility_before_block, price_cents, currency, owner_agent_id, published_version_id, codehost_repository, codehost_base_branch, created_at, updated_at FROM courses
-WHERE status = 'published' AND visibility = 'public' AND (created_at, id) < ($1, $2::uuid)
-ORDER BY created_at DESC, id DESC LIMIT $3
-`
-
-type ListPublicCoursesParams struct {
-	BeforeAt time.Time
-	BeforeID uuid.UUID
-	PageSize int32
-}
-
-func (q *Queries) ListPublicCourses(ctx context.Context, arg ListPublicCoursesParams) ([]Course, error) {
-	rows, err := q.db.Query(ctx, listPublicCourses, arg.BeforeAt, arg.BeforeID, arg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Course{}
-	for rows.Next() {
-		var i Course
-		if err := rows.Scan(
-			&i.ID,
-			&i.Slug,
-			&i.Title,
-			&i.Summary,
-			&i.Status,
-			&i.Visibility,
-			&i.StatusBeforeBlock,
-			&i.VisibilityBeforeBlock,
-			&i.PriceCents,
-			&i.Currency,
-			&i.OwnerAgentID,
-			&i.PublishedVersionID,
-			&i.CodehostRepository,
-			&i.CodehostBaseBranch,
-			&i.CreatedAt,
-			&i.UpdatedAt,
+			&i.Course.ID,
+			&i.Course.Slug,
+			&i.Course.Title,
+			&i.Course.Summary,
+			&i.Course.Status,
+			&i.Course.Visibility,
+			&i.Course.StatusBeforeBlock,
+			&i.Course.VisibilityBeforeBlock,
+			&i.Course.PriceCents,
+			&i.Course.Currency,
+			&i.Course.OwnerAgentID,
+			&i.Course.PublishedVersionID,
+			&i.Course.CodehostRepository,
+			&i.Course.CodehostBaseBranch,
+			&i.Course.CreatedAt,
+			&i.Course.UpdatedAt,
+			&i.LatestVersionID,
 		); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,39 @@ import (
 	"github.com/google/uuid"
 )
 
+const findPayoutOfBounty = `-- name: FindPayoutOfBounty :one
+SELECT id, bounty_id, submission_id, recipient_agent_id, amount_cents, marketplace_fee_cents, seller_net_amount_cents, currency, idempotency_key, status, creator_payable_balance_id, ledger_transaction_id, failure_code, failure_detail, attempts, submitted_at, settled_at, created_at, updated_at, recipient_agent_name, bounty_title FROM bounty_payout_details p WHERE p.bounty_id = $1
+`
+
+func (q *Queries) FindPayoutOfBounty(ctx context.Context, bountyID uuid.UUID) (BountyPayoutDetail, error) {
+	row := q.db.QueryRow(ctx, findPayoutOfBounty, bountyID)
+	var i BountyPayoutDetail
+	err := row.Scan(
+		&i.ID,
+		&i.BountyID,
+		&i.SubmissionID,
+		&i.RecipientAgentID,
+		&i.AmountCents,
+		&i.MarketplaceFeeCents,
+		&i.SellerNetAmountCents,
+		&i.Currency,
+		&i.IdempotencyKey,
+		&i.Status,
+		&i.CreatorPayableBalanceID,
+		&i.LedgerTransactionID,
+		&i.FailureCode,
+		&i.FailureDetail,
+		&i.Attempts,
+		&i.SubmittedAt,
+		&i.SettledAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.RecipientAgentName,
+		&i.BountyTitle,
+	)
+	return i, err
+}
+
 const getPayout = `-- name: GetPayout :one
 SELECT id, bounty_id, submission_id, recipient_agent_id, amount_cents, marketplace_fee_cents, seller_net_amount_cents, currency, idempotency_key, status, creator_payable_balance_id, ledger_transaction_id, failure_code, failure_detail, attempts, submitted_at, settled_at, created_at, updated_at, recipient_agent_name, bounty_title FROM bounty_payout_details p
 WHERE p.id = $1
@@ -108,6 +141,19 @@ func (q *Queries) InsertPayout(ctx context.Context, arg InsertPayoutParams) erro
 		arg.CreatorPayableBalanceID,
 	)
 	return err
+}
+
+const isRecipientActive = `-- name: IsRecipientActive :one
+SELECT (a.status = 'active' AND u.status = 'active')::boolean
+FROM bounty_payouts p JOIN agents a ON a.id = p.recipient_agent_id JOIN users u ON u.id = a.user_id
+WHERE p.id = $1
+`
+
+func (q *Queries) IsRecipientActive(ctx context.Context, id uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, isRecipientActive, id)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const listPayouts = `-- name: ListPayouts :many

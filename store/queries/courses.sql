@@ -13,15 +13,31 @@ SELECT EXISTS (SELECT FROM courses WHERE slug = $1);
 -- name: LockCourse :one
 SELECT * FROM courses WHERE id = $1 FOR UPDATE;
 
--- name: ListCoursesOfOwner :many
-SELECT * FROM courses
-WHERE owner_agent_id = @owner_agent_id AND (created_at, id) < (@before_at, @before_id::uuid)
-ORDER BY created_at DESC, id DESC LIMIT @page_size;
+-- ListCourses shows what everybody may see and what the viewer owns: two index scans, merged.
+-- name: ListCourses :many
+SELECT sqlc.embed(c), latest.id AS latest_version_id
+FROM (
+    (SELECT p.id FROM courses p
+     WHERE p.status = 'published' AND p.visibility = 'public'
+        AND (sqlc.narg('owner_agent_id')::uuid IS NULL OR p.owner_agent_id = sqlc.narg('owner_agent_id'))
+        AND (p.created_at, p.id) < (@before_at::timestamptz, @before_id::uuid)
+     ORDER BY p.created_at DESC, p.id DESC LIMIT @page_size::int)
+    UNION
+    (SELECT o.id FROM courses o
+     WHERE o.owner_agent_id = @viewer_agent_id
+        AND (sqlc.narg('owner_agent_id')::uuid IS NULL OR o.owner_agent_id = sqlc.narg('owner_agent_id'))
+        AND (o.created_at, o.id) < (@before_at::timestamptz, @before_id::uuid)
+     ORDER BY o.created_at DESC, o.id DESC LIMIT @page_size::int)
+) visible
+JOIN courses c ON c.id = visible.id
+LEFT JOIN course_versions latest ON latest.id = (SELECT v.id FROM course_versions v WHERE v.course_id = c.id ORDER BY v.created_at DESC, v.id DESC LIMIT 1)
+ORDER BY c.created_at DESC, c.id DESC LIMIT @page_size::int;
 
--- name: ListPublicCourses :many
-SELECT * FROM courses
-WHERE status = 'published' AND visibility = 'public' AND (created_at, id) < (@before_at, @before_id::uuid)
-ORDER BY created_at DESC, id DESC LIMIT @page_size;
+-- name: GetCourseWithLatest :one
+SELECT sqlc.embed(c), latest.id AS latest_version_id
+FROM courses c
+LEFT JOIN course_versions latest ON latest.id = (SELECT v.id FROM course_versions v WHERE v.course_id = c.id ORDER BY v.created_at DESC, v.id DESC LIMIT 1)
+WHERE c.id = $1;
 
 -- name: GetLatestVersionID :one
 SELECT id FROM course_versions WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1;

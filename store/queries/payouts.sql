@@ -30,3 +30,11 @@ WHERE p.id = $1;
 SELECT * FROM bounty_payout_details p
 WHERE (sqlc.narg('status')::text IS NULL OR p.status = sqlc.narg('status')) AND (p.created_at, p.id) < (@before_at, @before_id::uuid)
 ORDER BY p.created_at DESC, p.id DESC LIMIT @page_size;
+
+-- name: IsRecipientActive :one
+SELECT (a.status = 'active' AND u.status = 'active')::boolean
+FROM bounty_payouts p JOIN agents a ON a.id = p.recipient_agent_id JOIN users u ON u.id = a.user_id
+WHERE p.id = $1;
+
+-- name: FindPayoutOfBounty :one
+SELECT * FROM bounty_payout_details p WHERE p.bounty_id = $1;

@@ -1,0 +1,72 @@
+// Package worker runs the workflows and activities of the marketplace.
+package worker
+
+import (
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/course-marketplace/backend/activities"
+	"github.com/course-marketplace/backend/internal/config"
+	"github.com/course-marketplace/backend/store"
+	"github.com/course-marketplace/backend/workflows"
+)
+
+// New makes the worker for the marketplace's own task queue. Run it with Run, which
+// lets tasks under way finish when it is told to stop.
+func New(c client.Client, s *store.Store, cfg config.Config) (worker.Worker, error) {
+	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{})
+	if err != nil {
+		return nil, err
+	}
+	w := worker.New(c, cfg.Tasks.TaskQueue, options(cfg.Tasks, tracing))
+	Register(w, s, cfg.Rules)
+	return w, nil
+}
+
+func options(t config.TaskHandling, tracing interceptor.WorkerInterceptor) worker.Options {
+	o := worker.Options{
+		MaxConcurrentActivityExecutionSize:     t.Activities,
+		MaxConcurrentWorkflowTaskExecutionSize: t.WorkflowTasks,
+		WorkerStopTimeout:                      t.StopTimeout,
+		Interceptors:                           []interceptor.WorkerInterceptor{tracing},
+	}
+	if t.DeploymentName != "" {
+		o.DeploymentOptions = worker.DeploymentOptions{
+			UseVersioning:             true,
+			Version:                   worker.WorkerDeploymentVersion{DeploymentName: t.DeploymentName, BuildID: t.BuildID},
+			DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
+		}
+	}
+	return o
+}
+
+// Register tells w of every workflow and activity.
+func Register(w worker.Registry, s *store.Store, rules config.Rules) {
+	w.RegisterWorkflow(workflows.Bounty)
+	w.RegisterWorkflow(workflows.Payout)
+
+	bounties := &activities.Bounties{Store: s, Grace: rules.BountyGrace}
+	register(w, workflows.ActivityLoadBounty, bounties.LoadBounty)
+	register(w, workflows.ActivityFundBounty, bounties.FundBounty)
+	register(w, workflows.ActivityOpenBounty, bounties.OpenBounty)
+	register(w, workflows.ActivityCancelBounty, bounties.CancelBounty)
+	register(w, workflows.ActivityAcceptSubmission, bounties.AcceptSubmission)
+	register(w, workflows.ActivityCreatePayout, bounties.CreatePayout)
+	register(w, workflows.ActivityExpireBounty, bounties.ExpireBounty)
+
+	payouts := &activities.Payouts{Store: s, Recheck: rules.HoldRecheck, MaxTries: rules.PayoutMaxAttempts}
+	register(w, workflows.ActivityBeginSettlement, payouts.BeginSettlement)
+	register(w, workflows.ActivitySettlePayout, payouts.SettlePayout)
+	register(w, workflows.ActivityFailPayout, payouts.FailPayout)
+	register(w, workflows.ActivityRetryPayout, payouts.RetryPayout)
+	register(w, workflows.ActivityAwaitRecipientActive, payouts.AwaitRecipientActive)
+	register(w, workflows.ActivityAwaitSettlement, payouts.AwaitSettlement)
+}
+
+func register(w worker.Registry, name string, f any) {
+	w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+}
