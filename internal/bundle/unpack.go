@@ -22,30 +22,6 @@ const (
 	ratioFloorBytes = 16 << 20
 )
 
-// Format is how an archive is packed.
-type Format string
-
-// The formats an upload may have.
-const (
-	Zip   Format = "zip"
-	TarGz Format = "tar.gz"
-)
-
-// FormatOf returns the archive format a Content-Type header announces.
-func FormatOf(contentType string) (Format, error) {
-	mediaType, _, _ := strings.Cut(contentType, ";")
-	switch strings.ToLower(strings.TrimSpace(mediaType)) {
-	case "application/zip", "application/x-zip-compressed":
-		return Zip, nil
-	case "application/gzip", "application/x-gzip":
-		return TarGz, nil
-	}
-	return "", &market.Error{
-		Kind: market.KindUnsupported, Code: CodeUnsupportedType,
-		Detail: "Send the bundle as application/zip or application/gzip (a tar.gz).",
-	}
-}
-
 // Unpack reads a whole archive, refuses it for any reason docs/bundles.md
 // lists, and returns its files as a bundle held in an unnamed temporary file in
 // dir (the system's directory if empty). The caller closes the bundle. Memory
@@ -55,19 +31,7 @@ func Unpack(ctx context.Context, body io.Reader, format Format, dir string) (*Bu
 	if err != nil {
 		return nil, err
 	}
-	sections := make(map[string]int64, len(u.files))
-	files := make([]File, len(u.files))
-	for i, f := range u.files {
-		files[i] = f.File
-		sections[f.Path] = f.offset
-	}
-	return &Bundle{
-		Manifest: newManifest(files, u.packedBytes),
-		open: func(_ context.Context, f File) (io.ReadCloser, error) {
-			return io.NopCloser(u.content.section(sections[f.Path], f.SizeBytes)), nil
-		},
-		close: u.Close,
-	}, nil
+	return u.bundle(), nil
 }
 
 // unpacked is a validated archive: every file's content, one after the other,
@@ -86,24 +50,59 @@ type unpackedFile struct {
 
 func (u *unpacked) Close() error { return u.content.Close() }
 
+func (u *unpacked) bundle() *Bundle {
+	offsets := make(map[string]int64, len(u.files))
+	files := make([]File, len(u.files))
+	for i, f := range u.files {
+		files[i] = f.File
+		offsets[f.Path] = f.offset
+	}
+	return &Bundle{
+		Manifest: newManifest(files, u.packedBytes),
+		open: func(_ context.Context, f File) (io.ReadCloser, error) {
+			return io.NopCloser(u.content.section(offsets[f.Path], f.SizeBytes)), nil
+		},
+		close: u.Close,
+	}
+}
+
 func unpack(ctx context.Context, body io.Reader, format Format, dir string) (*unpacked, error) {
+	read := (*extraction).readZip
+	switch format {
+	case Zip:
+	case TarGz:
+		read = (*extraction).readTarGz
+	default:
+		return nil, unsupportedType()
+	}
 	packed, err := spoolBody(body, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = packed.Close() }()
+	return extract(ctx, dir, packed.size, func(x *extraction) error { return read(x, packed) })
+}
+
+// extract collects the files that read adds.
+func extract(ctx context.Context, dir string, packedBytes int64, read func(*extraction) error) (*unpacked, error) {
 	content, err := newSpool(dir)
 	if err != nil {
 		return nil, err
 	}
 	x := &extraction{
 		ctx: ctx, tree: newPathTree(), buffer: make([]byte, copyBufferBytes),
-		unpacked: &unpacked{content: content, packedBytes: packed.size},
+		unpacked: &unpacked{content: content, packedBytes: packedBytes},
 	}
-	if err := x.run(packed, format); err != nil {
+	err = read(x)
+	if err == nil && len(x.files) == 0 {
+		err = market.Refused(CodeEmpty, "The archive holds no files.")
+	}
+	if err != nil {
 		_ = content.Close()
 		return nil, err
 	}
+	x.stripTopDirectory()
+	x.describe()
 	return x.unpacked, nil
 }
 
@@ -117,27 +116,6 @@ type extraction struct {
 	total    int64 // sum of the files' sizes so far
 	inflated int64 // bytes decompressed so far, headers and ignored files included
 	buffer   []byte
-}
-
-func (x *extraction) run(packed *spool, format Format) error {
-	var err error
-	switch format {
-	case Zip:
-		err = x.readZip(packed)
-	case TarGz:
-		err = x.readTarGz(packed)
-	default:
-		_, err = FormatOf("")
-	}
-	if err != nil {
-		return err
-	}
-	if len(x.files) == 0 {
-		return market.Refused(CodeEmpty, "The archive holds no files.")
-	}
-	x.stripTopDirectory()
-	x.describe()
-	return nil
 }
 
 // enter registers an entry's path. It returns "" for an entry that is to be
@@ -206,7 +184,11 @@ func (x *extraction) reserve(declared int64) error {
 // inflate wraps a decompressor so that everything that comes out of it counts.
 func (x *extraction) inflate(r io.Reader) io.Reader { return &meteredReader{r: r, x: x} }
 
+// bombSized is false for a folder, which was never packed.
 func (x *extraction) bombSized(more int64) bool {
+	if x.packedBytes == 0 {
+		return false
+	}
 	grown := x.inflated + more
 	return grown < 0 || grown > ratioFloorBytes && grown/maxRatio > x.packedBytes
 }
