@@ -114,7 +114,7 @@ func Slugify(title string) string {
 
 // CourseRow is a course and its newest uploaded version, if it has one.
 type CourseRow struct {
-	db.Course
+	Course          db.Course
 	LatestVersionID *uuid.UUID
 }
 
