@@ -150,7 +150,7 @@ func (q *Queries) InsertLedgerTransaction(ctx context.Context, arg InsertLedgerT
 }
 
 const listCreditEntries = `-- name: ListCreditEntries :many
-SELECT p.id, p.amount_cents, p.balance_after_cents, t.kind, t.reference_type, t.reference_id, t.memo, p.created_at
+SELECT p.id, p.transaction_id, p.amount_cents, p.balance_after_cents, t.kind, t.reference_type, t.reference_id, t.memo, p.created_at
 FROM ledger_postings p JOIN ledger_transactions t ON t.id = p.transaction_id
 WHERE p.account_id = $1 AND p.id < $2
 ORDER BY p.id DESC LIMIT $3
@@ -164,6 +164,7 @@ type ListCreditEntriesParams struct {
 
 type ListCreditEntriesRow struct {
 	ID                int64
+	TransactionID     uuid.UUID
 	AmountCents       int64
 	BalanceAfterCents *int64
 	Kind              market.LedgerKind
@@ -184,6 +185,7 @@ func (q *Queries) ListCreditEntries(ctx context.Context, arg ListCreditEntriesPa
 		var i ListCreditEntriesRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.TransactionID,
 			&i.AmountCents,
 			&i.BalanceAfterCents,
 			&i.Kind,

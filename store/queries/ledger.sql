@@ -30,7 +30,7 @@ SELECT a.balance_cents AS available_cents, a.frozen_at, a.updated_at,
 FROM ledger_accounts a WHERE a.id = @available_id;
 
 -- name: ListCreditEntries :many
-SELECT p.id, p.amount_cents, p.balance_after_cents, t.kind, t.reference_type, t.reference_id, t.memo, p.created_at
+SELECT p.id, p.transaction_id, p.amount_cents, p.balance_after_cents, t.kind, t.reference_type, t.reference_id, t.memo, p.created_at
 FROM ledger_postings p JOIN ledger_transactions t ON t.id = p.transaction_id
 WHERE p.account_id = @account_id AND p.id < @before_id
 ORDER BY p.id DESC LIMIT @page_size;
