@@ -121,12 +121,11 @@ func (b *body) check(raw []byte) ([]byte, []market.FieldError) {
 		return nil, problems
 	}
 	problems, exact := inspect(value)
-	if !exact {
-		return nil, problems // a number too large to compute with
+	if exact {
+		problems = append(problems, schemaProblems(b.schema, value, []any{"body"})...)
 	}
-	problems = append(problems, schemaProblems(b.schema, value, []any{"body"})...)
 	if len(problems) > 0 {
-		return nil, problems
+		return nil, inOrder(problems)
 	}
 	object, ok := value.(map[string]any)
 	if !ok {

@@ -29,7 +29,12 @@ func schemaProblems(schema *jsonschema.Schema, value any, loc []any) []market.Fi
 	for _, leaf := range leaves(broken) {
 		problems = append(problems, fieldErrors(leaf, append(slices.Clone(loc), steps(value, leaf.InstanceLocation)...))...)
 	}
-	// The validator walks Go maps, so its order is not the same twice.
+	return problems
+}
+
+// inOrder sorts problems by location: they were found by walking Go maps, whose
+// order is not the same twice.
+func inOrder(problems []market.FieldError) []market.FieldError {
 	slices.SortFunc(problems, func(a, b market.FieldError) int {
 		return cmp.Or(strings.Compare(fmt.Sprint(a.Loc...), fmt.Sprint(b.Loc...)), strings.Compare(a.Type, b.Type))
 	})
