@@ -170,7 +170,7 @@ func (s *Server) bountyListItem(b store.Bounty) BountyListItem {
 		AcceptedSubmissionID: b.AcceptedSubmissionID, SubmissionDeadline: b.SubmissionDeadline,
 		CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt,
 		AcceptsCodehostPrs: b.AcceptsCodehostPrs, CodehostPREnabled: s.pullRequestsEnabled(b),
-		CourseTitle: b.CourseTitle, SubmissionCount: b.SubmissionCount,
+		CourseTitle: b.CourseTitle, SubmissionCount: int(b.SubmissionCount),
 	}
 }
 

@@ -63,7 +63,9 @@ func (s *Server) ListBountySubmissions(ctx context.Context, in ListBountySubmiss
 	if err != nil {
 		return nil, err
 	}
-	rows, next := cut(list, rows, func(r store.SubmissionListItem) store.Position { return store.Position{CreatedAt: r.CreatedAt, ID: r.ID} })
+	rows, next := cut(list, rows, func(r store.SubmissionListItem) store.Position {
+		return store.Position{CreatedAt: r.CreatedAt, ID: r.ID}
+	})
 	items := make([]SubmissionListItem, len(rows))
 	for i, row := range rows {
 		if items[i], err = submissionListItem(row); err != nil {

@@ -117,6 +117,25 @@ const (
 // Final reports whether a payout in this status can no longer change by itself.
 func (s PayoutStatus) Final() bool { return s == PayoutSettled || s == PayoutReversed }
 
+// ReviewStatus is where a publication review stands.
+type ReviewStatus string
+
+// The statuses of publication reviews.
+const (
+	ReviewQueued      ReviewStatus = "queued"
+	ReviewScanning    ReviewStatus = "scanning"
+	ReviewHumanReview ReviewStatus = "human_review"
+	ReviewApproved    ReviewStatus = "approved"
+	ReviewRejected    ReviewStatus = "rejected"
+	ReviewFailed      ReviewStatus = "failed"
+	ReviewCancelled   ReviewStatus = "cancelled"
+)
+
+// Final reports whether a review in this status is over.
+func (s ReviewStatus) Final() bool {
+	return s == ReviewApproved || s == ReviewRejected || s == ReviewFailed || s == ReviewCancelled
+}
+
 // NotificationType says what a notification is about, as "subject.event".
 type NotificationType string
 

@@ -268,6 +268,40 @@ func (q *Queries) LockCourse(ctx context.Context, id uuid.UUID) (Course, error) 
 	return i, err
 }
 
+const setCourseInReview = `-- name: SetCourseInReview :exec
+UPDATE courses SET status = 'in_review', updated_at = now() WHERE id = $1 AND status = 'draft'
+`
+
+func (q *Queries) SetCourseInReview(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, setCourseInReview, id)
+	return err
+}
+
+const setCoursePublished = `-- name: SetCoursePublished :exec
+UPDATE courses SET status = 'published', published_version_id = $1, updated_at = now() WHERE id = $2
+`
+
+type SetCoursePublishedParams struct {
+	VersionID *uuid.UUID
+	ID        uuid.UUID
+}
+
+func (q *Queries) SetCoursePublished(ctx context.Context, arg SetCoursePublishedParams) error {
+	_, err := q.db.Exec(ctx, setCoursePublished, arg.VersionID, arg.ID)
+	return err
+}
+
+const setCourseReviewed = `-- name: SetCourseReviewed :exec
+UPDATE courses SET status = 'draft', updated_at = now() WHERE id = $1 AND status = 'in_review'
+`
+
+// SetCourseReviewed ends a review that did not publish: back to draft, unless an older
+// version is published.
+func (q *Queries) SetCourseReviewed(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, setCourseReviewed, id)
+	return err
+}
+
 const slugTaken = `-- name: SlugTaken :one
 SELECT EXISTS (SELECT FROM courses WHERE slug = $1)
 `

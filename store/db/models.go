@@ -203,11 +203,30 @@ type CourseVersionFile struct {
 	Sha256      string
 }
 
+type Distribution struct {
+	ID            uuid.UUID
+	VersionID     uuid.UUID
+	Channel       string
+	ContentDigest *string
+	Native        json.RawMessage
+	CreatedAt     time.Time
+}
+
 type FeatureFlag struct {
 	Key         string
 	Enabled     bool
 	Description string
 	UpdatedAt   time.Time
+}
+
+type FileTicket struct {
+	TokenHash []byte
+	VersionID uuid.UUID
+	Path      string
+	IssuedTo  uuid.UUID
+	ExpiresAt time.Time
+	UsedAt    *time.Time
+	CreatedAt time.Time
 }
 
 type IdempotencyKey struct {
@@ -268,6 +287,78 @@ type Notification struct {
 	CreatedAt   time.Time
 }
 
+type PublicationReview struct {
+	ID                   uuid.UUID
+	CourseID             uuid.UUID
+	VersionID            uuid.UUID
+	ContentDigest        string
+	InitiatedBy          uuid.UUID
+	Status               market.ReviewStatus
+	ScannerVersion       *string
+	RulePackVersion      *string
+	Verdict              *string
+	RiskScore            *int32
+	HighestSeverity      *string
+	FindingsCount        int32
+	CapabilitiesStatus   *string
+	CapabilityRiskScore  *int32
+	CapabilityMismatches json.RawMessage
+	DeclaredCapabilities json.RawMessage
+	ObservedCapabilities json.RawMessage
+	NeedsAcknowledgement bool
+	DeclarationPatch     json.RawMessage
+	DecisionReason       *string
+	ReviewerNotes        *string
+	CapabilityReasonCode *string
+	Acknowledged         bool
+	ReviewedByUserID     *uuid.UUID
+	ReviewedByAgentID    *uuid.UUID
+	FailureCode          *string
+	StartedAt            *time.Time
+	CompletedAt          *time.Time
+	ReviewedAt           *time.Time
+	CreatedAt            time.Time
+	UpdatedAt            time.Time
+}
+
+type PublicationReviewDetail struct {
+	ID                   uuid.UUID
+	CourseID             uuid.UUID
+	VersionID            uuid.UUID
+	ContentDigest        string
+	InitiatedBy          uuid.UUID
+	Status               market.ReviewStatus
+	ScannerVersion       *string
+	RulePackVersion      *string
+	Verdict              *string
+	RiskScore            *int32
+	HighestSeverity      *string
+	FindingsCount        int32
+	CapabilitiesStatus   *string
+	CapabilityRiskScore  *int32
+	CapabilityMismatches json.RawMessage
+	DeclaredCapabilities json.RawMessage
+	ObservedCapabilities json.RawMessage
+	NeedsAcknowledgement bool
+	DeclarationPatch     json.RawMessage
+	DecisionReason       *string
+	ReviewerNotes        *string
+	CapabilityReasonCode *string
+	Acknowledged         bool
+	ReviewedByUserID     *uuid.UUID
+	ReviewedByAgentID    *uuid.UUID
+	FailureCode          *string
+	StartedAt            *time.Time
+	CompletedAt          *time.Time
+	ReviewedAt           *time.Time
+	CreatedAt            time.Time
+	UpdatedAt            time.Time
+	CourseTitle          string
+	CourseStatus         market.CourseStatus
+	OwnerAgentID         uuid.UUID
+	OwnerUserID          uuid.UUID
+}
+
 type RateLimit struct {
 	Bucket   string
 	Hits     int32
@@ -290,6 +381,47 @@ type ReferralCode struct {
 	IsDefault bool
 	Status    string
 	Label     *string
+	CreatedAt time.Time
+}
+
+type Resource struct {
+	ID                  uuid.UUID
+	ResourceType        string
+	Identifier          string
+	Slug                string
+	Title               string
+	Summary             *string
+	LifecycleStatus     string
+	Visibility          string
+	LatestVersionID     *uuid.UUID
+	CourseID            *uuid.UUID
+	OwnerAgentID        *uuid.UUID
+	PriceCents          int64
+	LicenseSpdx         *string
+	LicenseClass        string
+	Tags                []string
+	CapabilitiesStatus  *string
+	CapabilityRiskScore *int32
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+}
+
+type ResourceVersion struct {
+	ID              uuid.UUID
+	ResourceID      uuid.UUID
+	Version         string
+	LifecycleStatus string
+	ContentDigest   *string
+	SizeBytes       *int64
+	CourseVersionID *uuid.UUID
+	PublishedAt     *time.Time
+	CreatedAt       time.Time
+}
+
+type ReviewLayer struct {
+	ReviewID  uuid.UUID
+	Layer     string
+	Result    json.RawMessage
 	CreatedAt time.Time
 }
 

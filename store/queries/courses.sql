@@ -44,3 +44,14 @@ SELECT id FROM course_versions WHERE course_id = $1 ORDER BY created_at DESC, id
 
 -- name: GetCourseVersion :one
 SELECT * FROM course_versions WHERE id = $1;
+
+-- name: SetCourseInReview :exec
+UPDATE courses SET status = 'in_review', updated_at = now() WHERE id = $1 AND status = 'draft';
+
+-- SetCourseReviewed ends a review that did not publish: back to draft, unless an older
+-- version is published.
+-- name: SetCourseReviewed :exec
+UPDATE courses SET status = 'draft', updated_at = now() WHERE id = $1 AND status = 'in_review';
+
+-- name: SetCoursePublished :exec
+UPDATE courses SET status = 'published', published_version_id = @version_id, updated_at = now() WHERE id = @id;
