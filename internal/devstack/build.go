@@ -38,7 +38,7 @@ func builtTool(ctx context.Context, root string, t tool, p *progress) (string, e
 	if isBuilt(binary, source) {
 		return binary, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(binary), 0o755); err != nil { //nolint:gosec // programs, not secrets
+	if err := os.MkdirAll(filepath.Dir(binary), 0o755); err != nil {
 		return "", err
 	}
 	end := p.step(t.name, fmt.Sprintf("building (first time only, %s)", t.estimate))

@@ -77,7 +77,7 @@ func TestInstallPostgres(t *testing.T) {
 	calls := filepath.Join(dir, "calls")
 	for _, name := range []string{"apt-get", "sed"} {
 		write(t, filepath.Join(dir, name), "#!/bin/sh\necho $DEBIAN_FRONTEND "+name+" $1 >> "+calls+"\n")
-		if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestFreePorts(t *testing.T) {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a checkout
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -1,12 +1,10 @@
 package devstack
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -32,7 +30,7 @@ func portHolder(port int) string {
 }
 
 func processName(pid string) string {
-	name, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
+	name, err := os.ReadFile("/proc/" + pid + "/comm")
 	if err != nil {
 		return "a process"
 	}
@@ -45,17 +43,14 @@ func processName(pid string) string {
 func listenerInode(port int) string {
 	suffix := fmt.Sprintf(":%04X", port)
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		f, err := os.Open(table)
+		content, err := os.ReadFile(table)
 		if err != nil {
 			continue
 		}
-		defer f.Close()
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			fields := strings.Fields(lines.Text())
+		for line := range strings.Lines(string(content)) {
+			fields := strings.Fields(line)
 			if len(fields) > 9 && fields[3] == "0A" && strings.HasSuffix(fields[1], suffix) {
-				if _, err := strconv.Atoi(fields[9]); err == nil {
-					return fields[9]
-				}
+				return fields[9]
 			}
 		}
 	}

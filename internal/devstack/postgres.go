@@ -99,7 +99,7 @@ func (s *Stack) initCluster(ctx context.Context, programs postgresPrograms, home
 			return err
 		}
 	}
-	cmd := exec.CommandContext(ctx, programs.path("initdb"), "--pgdata", unfinished, "--username", postgresAdmin, //nolint:gosec // from known folders
+	cmd := exec.CommandContext(ctx, programs.path("initdb"), "--pgdata", unfinished, "--username", postgresAdmin,
 		"--pwfile", passwordFile, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", unicodeLocale(), "--no-instructions", "--no-sync")
 	cmd.Dir = home.dir
 	cmd.SysProcAttr = attr
@@ -160,7 +160,7 @@ func endOrphan(ctx context.Context, home postgresHome) error {
 }
 
 func isPostgresOf(ctx context.Context, pid int, data string) bool {
-	output, err := exec.CommandContext(ctx, "ps", "-ww", "-o", "args=", "-p", strconv.Itoa(pid)).Output() //nolint:gosec // a number
+	output, err := exec.CommandContext(ctx, "ps", "-ww", "-o", "args=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.Contains(string(output), data)
 }
 

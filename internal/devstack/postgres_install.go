@@ -36,7 +36,7 @@ type postgresPrograms struct {
 func (p postgresPrograms) path(name string) string { return filepath.Join(p.dir, name) }
 
 // errNoPostgres means that no usable server is installed.
-var errNoPostgres = fmt.Errorf("Postgres %d or later is not installed", minPostgres)
+var errNoPostgres = fmt.Errorf("no Postgres %d or later is installed", minPostgres)
 
 // findPostgres returns the programs for the database in data: of its own version
 // if there is one already, else those on PATH, else the newest.
@@ -84,7 +84,7 @@ func postgresIn(ctx context.Context, dir string) (postgresPrograms, bool) {
 	if _, err := os.Stat(programs.path("initdb")); err != nil {
 		return programs, false
 	}
-	output, err := exec.CommandContext(ctx, programs.path("postgres"), "--version").Output() //nolint:gosec // from known folders
+	output, err := exec.CommandContext(ctx, programs.path("postgres"), "--version").Output()
 	programs.major = majorVersion(output)
 	return programs, err == nil && programs.major >= minPostgres
 }
@@ -137,7 +137,7 @@ func installPostgres(ctx context.Context, p *progress) error {
 func (i installer) run(ctx context.Context, p *progress) error {
 	end := p.step(PartPostgres, "installing the distribution's package with "+i.program)
 	for _, step := range i.steps {
-		cmd := exec.CommandContext(ctx, step[0], step[1:]...) //nolint:gosec // from the list above
+		cmd := exec.CommandContext(ctx, step[0], step[1:]...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if err := runToEnd(cmd); err != nil {
 			end("")

@@ -67,7 +67,7 @@ func postgresUser(home string) (*syscall.Credential, error) {
 			return credentialOf(u)
 		}
 	}
-	return nil, errors.New("Postgres refuses to run as root, and there is neither a user postgres nor a user nobody to run it as") //nolint:staticcheck // a name
+	return nil, errors.New("there is neither a user postgres nor a user nobody to run Postgres as, which refuses to run as root")
 }
 
 func credentialOf(u *user.User) (*syscall.Credential, error) {

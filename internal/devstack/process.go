@@ -69,7 +69,7 @@ func startProcess(command Command, logDir string, echo io.Writer) (*process, err
 	if err != nil {
 		return nil, err
 	}
-	p.exec = exec.Command(command.Argv[0], command.Argv[1:]...) //nolint:gosec // the caller's own program
+	p.exec = exec.Command(command.Argv[0], command.Argv[1:]...)
 	p.exec.Env = append(os.Environ(), command.Env...)
 	p.exec.Dir = command.Dir
 	p.exec.WaitDelay = pipeGrace

@@ -68,7 +68,11 @@ func KeepShared(ctx context.Context, dir string, idle time.Duration, output io.W
 		awaitIdle(ctx, users, idle)
 		cancel()
 	}()
-	return stack.Wait(ctx)
+	select {
+	case <-ctx.Done():
+	case <-stack.Failed():
+	}
+	return stack.Err()
 }
 
 // awaitIdle returns, holding the users' lock, when nobody has used the stack for
@@ -104,7 +108,7 @@ type Shared struct {
 // JoinShared returns the running shared stack in dir, and starts it where none
 // runs. The use lasts until Leave, or until this process ends.
 func JoinShared(ctx context.Context, dir string) (*Shared, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // Postgres may run as another user below it
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	users, err := openLock(filepath.Join(dir, usersLock))
@@ -215,7 +219,7 @@ func startKeeper(ctx context.Context, dir string, ended chan<- error) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(program, "keep", dir) //nolint:gosec // built from this module
+	cmd := exec.Command(program, "keep", dir)
 	// Neither the terminal's Ctrl-C nor the pipe that `go test` reads may tie the
 	// keeper to the process that happened to come first.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -138,7 +138,7 @@ func open(options Options) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // Postgres may run as another user below it
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	if options.Output == nil {
@@ -241,6 +241,19 @@ func (s *Stack) Wait(ctx context.Context) error {
 // added to the stack, the last one first, then Temporal, S3 and Postgres. It may
 // be called more than once.
 func (s *Stack) Stop() {
+	s.endParts()
+	_ = s.lock.Close() // closed already, the second time
+}
+
+// Destroy is Stop, and deletes the data.
+func (s *Stack) Destroy() error {
+	s.endParts()
+	err := removeData(s.dir)
+	_ = s.lock.Close()
+	return err
+}
+
+func (s *Stack) endParts() {
 	s.mu.Lock()
 	s.stopping = true
 	parts := slices.Clone(s.parts)
@@ -251,7 +264,6 @@ func (s *Stack) Stop() {
 		for _, p := range parts {
 			p.process.end()
 		}
-		s.lock.Close()
 	})
 }
 
@@ -259,10 +271,4 @@ func (s *Stack) Stop() {
 // others depend on.
 func stopRank(p *part) int {
 	return slices.Index([]string{PartTemporal, PartS3, PartPostgres}, p.command.Name) + 1
-}
-
-// Destroy stops the stack and deletes its data.
-func (s *Stack) Destroy() error {
-	s.Stop()
-	return removeData(s.dir)
 }
