@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/course-marketplace/backend/api"
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/course-marketplace/backend/api"
 )
 
 // eachOperation calls check for every operation of the document.

@@ -8,9 +8,10 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/course-marketplace/backend/internal/contract"
 	"github.com/course-marketplace/backend/internal/market"
-	"github.com/go-chi/chi/v5"
 )
 
 //go:embed openapi.yaml

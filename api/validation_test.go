@@ -11,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/course-marketplace/backend/api"
 	"github.com/course-marketplace/backend/internal/contract"
 	"github.com/course-marketplace/backend/internal/market"
-	"github.com/go-chi/chi/v5"
-	"github.com/google/go-cmp/cmp"
 )
 
 const anID = "0198f0a2-6f3c-7c11-9a52-3d1f6f0a7b10"

@@ -13,9 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/course-marketplace/backend/internal/market"
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/course-marketplace/backend/internal/market"
 )
 
 // MaxBody is how many bytes a JSON body may have.
@@ -71,14 +72,15 @@ func (o *Operation) ReadBody(w http.ResponseWriter, r *http.Request) (*http.Requ
 	if err != nil {
 		return nil, nil, readError(err)
 	}
-	if len(bytes.TrimSpace(raw)) > 0 {
+	switch empty := len(bytes.TrimSpace(raw)) == 0; {
+	case empty && o.body.required:
+		return nil, market.Invalid("missing", "is required", "body").Fields, nil
+	case empty:
+		raw = []byte("{}") // so that the handler gets the defaults
+	default:
 		if err := o.body.checkMediaType(r); err != nil {
 			return nil, nil, err
 		}
-	} else if o.body.required {
-		return nil, market.Invalid("missing", "is required", "body").Fields, nil
-	} else {
-		raw = []byte("{}")
 	}
 	canonical, problems := o.body.check(raw)
 	if len(problems) > 0 {

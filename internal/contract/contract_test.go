@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestAResponseIsJudgedByTheMostLiteralPath(t *testing.T) {
 	}
 	for path, want := range map[string]string{"/things/count": "count_things", "/things/7": "get_thing", "/things/7/8": "", "/": ""} {
 		got := ""
-		if o := c.match(httptest.NewRequest("GET", path, nil)); o != nil {
+		if o := c.match(httptest.NewRequest(http.MethodGet, path, nil)); o != nil {
 			got = o.ID
 		}
 		if got != want {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/course-marketplace/backend/internal/market"
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/course-marketplace/backend/internal/market"
 )
 
 // parameter is a value outside the body. The document has single values only,

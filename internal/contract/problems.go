@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/course-marketplace/backend/internal/market"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/course-marketplace/backend/internal/market"
 )
 
 // schemaProblems returns every way in which value breaks schema. Messages never
