@@ -9,9 +9,9 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// fileSuffix on the name of a secret's variable says that the value is the path of
+// FileSuffix on the name of a secret's variable says that the value is the path of
 // a file that holds the secret, as container platforms mount them.
-const fileSuffix = "_FILE"
+const FileSuffix = "_FILE"
 
 // Load reads the settings for a command from the environment. The error names
 // every variable that is missing or wrong, one per line.
@@ -56,17 +56,17 @@ func withSecretFiles(environ map[string]string) (map[string]string, []error) {
 	}
 	var problems []error
 	for _, s := range Settings() {
-		path := environ[s.Variable+fileSuffix]
+		path := environ[s.Variable+FileSuffix]
 		if !s.Secret || path == "" {
 			continue
 		}
 		if environ[s.Variable] != "" {
-			problems = append(problems, fmt.Errorf("%s and %s%s: set one of the two", s.Variable, s.Variable, fileSuffix))
+			problems = append(problems, fmt.Errorf("%s and %s%s: set one of the two", s.Variable, s.Variable, FileSuffix))
 			continue
 		}
 		content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s%s: %w", s.Variable, fileSuffix, err))
+			problems = append(problems, fmt.Errorf("%s%s: %w", s.Variable, FileSuffix, err))
 			continue
 		}
 		merged[s.Variable] = strings.TrimSpace(string(content))
