@@ -72,7 +72,7 @@ type BountyState struct {
 // Bounty drives a bounty from its first fund, open or cancel until it is paid,
 // cancelled or expired. Agents act on it through updates; the deadline is a timer.
 func Bounty(ctx workflow.Context, in BountyInput) (BountyState, error) {
-	b := &bounty{id: in.BountyID, log: workflow.GetLogger(ctx)}
+	b := &bounty{id: in.BountyID, turn: workflow.NewMutex(ctx), log: workflow.GetLogger(ctx)}
 	if err := b.setup(ctx); err != nil {
 		return b.state, err
 	}
@@ -82,7 +82,10 @@ func Bounty(ctx workflow.Context, in BountyInput) (BountyState, error) {
 type bounty struct {
 	id    uuid.UUID
 	state BountyState
-	log   log.Logger
+	// turn lets one transaction end before the next begins, so that what the last one
+	// told is where the bounty stands.
+	turn workflow.Mutex
+	log  log.Logger
 }
 
 // setup takes updates from the very first task on, then reads where the bounty stands.
@@ -204,6 +207,10 @@ func (b *bounty) step(ctx workflow.Context, activity, summary string, s BountySt
 
 // transact runs one database transaction and shows operators where the bounty stands now.
 func (b *bounty) transact(ctx workflow.Context, activity string, s BountyStep) error {
+	if err := b.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer b.turn.Unlock()
 	var state BountyState
 	if err := workflow.ExecuteLocalActivity(ctx, activity, s).Get(ctx, &state); err != nil {
 		b.log.Info("Refused", "activity", activity, "error", err)

@@ -84,7 +84,7 @@ type PayoutState struct {
 // Payout settles a payout: it holds while the recipient is suspended, moves the money
 // exactly once, and on failure waits for support to ask for a retry.
 func Payout(ctx workflow.Context, in PayoutInput) (PayoutState, error) {
-	p := &payout{in: in, log: workflow.GetLogger(ctx)}
+	p := &payout{in: in, turn: workflow.NewMutex(ctx), log: workflow.GetLogger(ctx)}
 	if err := p.setup(ctx); err != nil {
 		return p.state, err
 	}
@@ -94,7 +94,10 @@ func Payout(ctx workflow.Context, in PayoutInput) (PayoutState, error) {
 type payout struct {
 	in    PayoutInput
 	state PayoutState
-	log   log.Logger
+	// turn lets one transaction end before the next begins, so that what the last one
+	// told is where the payout stands.
+	turn workflow.Mutex
+	log  log.Logger
 }
 
 func (p *payout) setup(ctx workflow.Context) error {
@@ -187,6 +190,10 @@ func (p *payout) awaitRecipient(ctx workflow.Context) error {
 
 // transact runs one database transaction.
 func (p *payout) transact(ctx workflow.Context, activity string, s PayoutStep) error {
+	if err := p.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer p.turn.Unlock()
 	var state PayoutState
 	if err := workflow.ExecuteLocalActivity(ctx, activity, s).Get(ctx, &state); err != nil {
 		return plain(err)
