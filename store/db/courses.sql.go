@@ -13,6 +13,17 @@ import (
 	"github.com/google/uuid"
 )
 
+const forgetReviewBeforeBlock = `-- name: ForgetReviewBeforeBlock :exec
+UPDATE courses SET status_before_block = 'draft' WHERE id = $1 AND status_before_block = 'in_review'
+`
+
+// ForgetReviewBeforeBlock makes an unblocked course a draft again where its review was
+// cancelled by the block.
+func (q *Queries) ForgetReviewBeforeBlock(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, forgetReviewBeforeBlock, id)
+	return err
+}
+
 const getCourse = `-- name: GetCourse :one
 SELECT id, slug, title, summary, status, visibility, status_before_block, visibility_before_block, price_cents, currency, owner_agent_id, published_version_id, codehost_repository, codehost_base_branch, created_at, updated_at FROM courses WHERE id = $1
 `

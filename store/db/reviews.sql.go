@@ -13,36 +13,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const cancelLiveReviews = `-- name: CancelLiveReviews :many
-UPDATE publication_reviews SET status = 'cancelled', updated_at = now()
-WHERE course_id = $1 AND status IN ('queued', 'scanning', 'human_review') RETURNING id, version_id
-`
-
-type CancelLiveReviewsRow struct {
-	ID        uuid.UUID
-	VersionID uuid.UUID
-}
-
-func (q *Queries) CancelLiveReviews(ctx context.Context, courseID uuid.UUID) ([]CancelLiveReviewsRow, error) {
-	rows, err := q.db.Query(ctx, cancelLiveReviews, courseID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []CancelLiveReviewsRow{}
-	for rows.Next() {
-		var i CancelLiveReviewsRow
-		if err := rows.Scan(&i.ID, &i.VersionID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const countReviewQueue = `-- name: CountReviewQueue :one
 SELECT count(*) FROM publication_reviews WHERE status = 'human_review'
 `
@@ -371,6 +341,20 @@ func (q *Queries) SetReviewApproved(ctx context.Context, arg SetReviewApprovedPa
 		arg.At,
 		arg.ID,
 	)
+	return err
+}
+
+const setReviewCancelled = `-- name: SetReviewCancelled :exec
+UPDATE publication_reviews SET status = 'cancelled', updated_at = $1 WHERE id = $2
+`
+
+type SetReviewCancelledParams struct {
+	At time.Time
+	ID uuid.UUID
+}
+
+func (q *Queries) SetReviewCancelled(ctx context.Context, arg SetReviewCancelledParams) error {
+	_, err := q.db.Exec(ctx, setReviewCancelled, arg.At, arg.ID)
 	return err
 }
 

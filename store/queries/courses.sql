@@ -55,3 +55,8 @@ UPDATE courses SET status = 'draft', updated_at = now() WHERE id = $1 AND status
 
 -- name: SetCoursePublished :exec
 UPDATE courses SET status = 'published', published_version_id = @version_id, updated_at = now() WHERE id = @id;
+
+-- ForgetReviewBeforeBlock makes an unblocked course a draft again where its review was
+-- cancelled by the block.
+-- name: ForgetReviewBeforeBlock :exec
+UPDATE courses SET status_before_block = 'draft' WHERE id = $1 AND status_before_block = 'in_review';

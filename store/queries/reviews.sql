@@ -50,9 +50,8 @@ UPDATE publication_reviews SET status = 'rejected', decision_reason = @reason, r
     reviewed_at = @at, updated_at = @at, completed_at = coalesce(completed_at, @at)
 WHERE id = @id;
 
--- name: CancelLiveReviews :many
-UPDATE publication_reviews SET status = 'cancelled', updated_at = now()
-WHERE course_id = $1 AND status IN ('queued', 'scanning', 'human_review') RETURNING id, version_id;
+-- name: SetReviewCancelled :exec
+UPDATE publication_reviews SET status = 'cancelled', updated_at = @at WHERE id = @id;
 
 -- name: ListReviewQueue :many
 SELECT * FROM publication_review_details r
