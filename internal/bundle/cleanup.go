@@ -27,7 +27,8 @@ func VersionPrefix(courseID, versionID uuid.UUID) string {
 	return coursesPrefix + courseID.String() + "/versions/" + versionID.String() + "/"
 }
 
-func fileKey(courseID, versionID uuid.UUID, sha256 string) string {
+// FileKey is where the content of a version's file lies.
+func FileKey(courseID, versionID uuid.UUID, sha256 string) string {
 	return VersionPrefix(courseID, versionID) + sha256
 }
 
