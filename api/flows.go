@@ -123,6 +123,35 @@ func (f *Flows) RetryPayout(ctx context.Context, p store.Payout, courseID, actor
 	})
 }
 
+// RequestReview starts the workflow of a new review, which queues it.
+func (f *Flows) RequestReview(ctx context.Context, reviewID, courseID, actor uuid.UUID) error {
+	return f.do(ctx, command{
+		workflowID: workflows.ReviewWorkflowID(reviewID),
+		workflow:   workflows.PublicationReview,
+		input:      workflows.ReviewInput{ReviewID: reviewID, CourseID: courseID},
+		summary:    "Review of course " + courseID.String(),
+		attributes: temporal.NewSearchAttributes(workflows.CourseKey.ValueSet(courseID.String()), workflows.AgentKey.ValueSet(actor.String())),
+		update:     workflows.UpdateRequest,
+		key:        workflows.UpdateRequest,
+		args:       []any{workflows.ReviewRequest{ActorAgentID: actor}},
+	})
+}
+
+// Review takes a reviewer's decision to the review's workflow.
+func (f *Flows) Review(ctx context.Context, r store.Review, update string, d workflows.ReviewDecision) error {
+	return f.do(ctx, command{
+		workflowID: workflows.ReviewWorkflowID(r.ID),
+		workflow:   workflows.PublicationReview,
+		input:      workflows.ReviewInput{ReviewID: r.ID, CourseID: r.CourseID},
+		summary:    "Review of course " + r.CourseID.String(),
+		attributes: temporal.NewSearchAttributes(workflows.CourseKey.ValueSet(r.CourseID.String()),
+			workflows.AgentKey.ValueSet(r.OwnerAgentID.String()), workflows.StatusKey.ValueSet(string(r.Status))),
+		update: update,
+		key:    update + "/" + commandKey(ctx),
+		args:   []any{d},
+	})
+}
+
 // bountySummary is what the Temporal UI's list shows; it holds 200 bytes at most.
 func bountySummary(b store.Bounty) string {
 	title := []rune(b.Title)

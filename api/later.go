@@ -9,7 +9,7 @@ import (
 
 // laterOperations are in the contract but not in this server yet. They are refused
 // where they would run: after the caller is known and may call them.
-var laterOperations = slices.Concat(laterReviewOperations, []string{
+var laterOperations = []string{
 	"get_codehost_identity", "revoke_codehost_identity", "begin_codehost_authorization", "complete_codehost_callback",
 	"begin_codehost_device_flow", "poll_codehost_device_flow", "open_submission_pr",
 
@@ -22,7 +22,7 @@ var laterOperations = slices.Concat(laterReviewOperations, []string{
 
 	"list_referral_attributions", "get_referral_code", "get_referral_link", "get_referral_stats",
 	"list_indexed_listings", "get_indexed_listing",
-})
+}
 
 // notYetBuilt answers the operations that come later.
 func (s *Server) notYetBuilt(next http.Handler) http.Handler {

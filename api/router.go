@@ -43,6 +43,7 @@ func (s *Server) Handler() http.Handler {
 	r.Method(http.MethodGet, "/openapi.json", OpenAPIHandler())
 	r.Method(http.MethodGet, "/docs", DocsHandler())
 	r.Method(http.MethodGet, "/docs/*", DocsHandler())
+	r.Method(http.MethodGet, filesPath+"{ticket}", http.HandlerFunc(s.serveTicketFile))
 	r.Group(func(r chi.Router) {
 		r.Use(s.findOperation, s.withTimeout, s.authenticate, s.authorize, s.requireFlag, s.notYetBuilt, s.validate, s.idempotent)
 		handlers := NewStrictHandlerWithOptions(s, nil, StrictHTTPServerOptions{

@@ -10,7 +10,9 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"time"
 
+	"github.com/course-marketplace/backend/internal/bundle"
 	"github.com/course-marketplace/backend/internal/password"
 	"github.com/course-marketplace/backend/internal/seal"
 	"github.com/course-marketplace/backend/store"
@@ -21,6 +23,10 @@ type Options struct {
 	Store *store.Store
 	// Flows drives the workflows. Operations that need none work without it.
 	Flows *Flows
+	// Storage holds the files of course versions.
+	Storage *bundle.Storage
+	// ReviewLinkLifetime is how long the links to a bundle under review work.
+	ReviewLinkLifetime time.Duration
 	// Sealer seals cursors and kept answers.
 	Sealer *seal.Sealer
 	Logger *slog.Logger
@@ -45,6 +51,8 @@ type Server struct {
 
 	store              *store.Store
 	flows              *Flows
+	storage            *bundle.Storage
+	reviewLinkLifetime time.Duration
 	sealer             *seal.Sealer
 	log                *slog.Logger
 	passwords          *password.Hasher
@@ -75,7 +83,7 @@ func New(o Options) (*Server, error) {
 		o.Passwords = password.NewHasher(password.Recommended)
 	}
 	s := &Server{
-		store: o.Store, flows: o.Flows, sealer: o.Sealer, log: o.Logger, passwords: o.Passwords, limits: o.Limits,
+		store: o.Store, flows: o.Flows, storage: o.Storage, reviewLinkLifetime: o.ReviewLinkLifetime, sealer: o.Sealer, log: o.Logger, passwords: o.Passwords, limits: o.Limits,
 		publicURL: strings.TrimSuffix(o.PublicURL, "/"), trustedProxies: o.TrustedProxies,
 		codehostConfigured: o.CodehostConfigured, metrics: o.Metrics,
 		operations: ops, features: flagCache{store: o.Store},

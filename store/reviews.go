@@ -86,6 +86,25 @@ func (s *Store) RequestReview(ctx context.Context, id, courseID uuid.UUID, by Ac
 	return s.GetReview(ctx, id)
 }
 
+// CheckReviewRequest refuses, before a workflow is started, what RequestReview would
+// refuse. A review of this id that exists is fine: its answer was lost.
+func (s *Store) CheckReviewRequest(ctx context.Context, id, courseID uuid.UUID, by Actor) error {
+	return s.inTx(ctx, func(t *tx) error {
+		course, err := t.GetCourse(ctx, courseID)
+		if err != nil {
+			return translate(err, "course")
+		}
+		if err := checkOwner(course, by.AgentID); err != nil {
+			return err
+		}
+		if _, err := t.Queries.GetReview(ctx, id); !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		_, err = t.checkReviewable(ctx, course)
+		return err
+	})
+}
+
 // checkReviewable returns the version to review, or the conflict that forbids one.
 func (t *tx) checkReviewable(ctx context.Context, course db.Course) (db.CourseVersion, error) {
 	if err := checkNotBlocked(course); err != nil {

@@ -1095,6 +1095,27 @@ func (e RewardStatus) Valid() bool {
 	}
 }
 
+// Defines values for ScanVerdict.
+const (
+	ScanVerdictAllow  ScanVerdict = "allow"
+	ScanVerdictBlock  ScanVerdict = "block"
+	ScanVerdictReview ScanVerdict = "review"
+)
+
+// Valid indicates whether the value is a known member of the ScanVerdict enum.
+func (e ScanVerdict) Valid() bool {
+	switch e {
+	case ScanVerdictAllow:
+		return true
+	case ScanVerdictBlock:
+		return true
+	case ScanVerdictReview:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ScopeTier.
 const (
 	ScopeTierContribute        ScopeTier = "contribute"
@@ -1789,6 +1810,14 @@ type CreditGrant struct {
 	TransactionID  uuid.UUID `json:"transaction_id"`
 }
 
+// DeclarationPatch Changes that make a declaration cover what was observed. `result` is the declaration that they give, ready to be written to capabilities.yaml.
+type DeclarationPatch struct {
+	Operations []PatchOperation `json:"operations"`
+
+	// Result What a course may do.
+	Result Capabilities `json:"result"`
+}
+
 // DeviceBeginRequest What the device flow is to grant.
 type DeviceBeginRequest struct {
 	ScopeTier ScopeTier `json:"scope_tier,omitempty"`
@@ -2022,10 +2051,13 @@ type GetHumanReviewDetailResponse struct {
 	ReviewedAt       *time.Time   `json:"reviewed_at"`
 	ReviewedByUserID *uuid.UUID   `json:"reviewed_by_user_id"`
 	ReviewerNotes    *string      `json:"reviewer_notes"`
-	ScannerProjectID *string      `json:"scanner_project_id"`
-	ScannerScanURL   *string      `json:"scanner_scan_url"`
-	SubmittedAt      time.Time    `json:"submitted_at"`
-	VersionID        uuid.UUID    `json:"version_id"`
+
+	// Scan What the scanner advises. A person decides.
+	Scan             *ScanAdvice `json:"scan,omitempty"`
+	ScannerProjectID *string     `json:"scanner_project_id"`
+	ScannerScanURL   *string     `json:"scanner_scan_url"`
+	SubmittedAt      time.Time   `json:"submitted_at"`
+	VersionID        uuid.UUID   `json:"version_id"`
 }
 
 // GetIndexedListingResponse What was observed about a resource that lives elsewhere.
@@ -2128,18 +2160,24 @@ type GetReviewBundleResponse struct {
 
 // GetReviewStatusResponse A review as the owner sees it.
 type GetReviewStatusResponse struct {
-	CapabilitiesStatus   *CapabilitiesStatus     `json:"capabilities_status,omitempty"`
-	CapabilityMismatches []CapabilityMismatch    `json:"capability_mismatches,omitzero"`
-	CapabilityRiskScore  *int                    `json:"capability_risk_score,omitempty"`
-	CompletedAt          *time.Time              `json:"completed_at,omitempty"`
-	CourseID             uuid.UUID               `json:"course_id"`
-	CreatedAt            time.Time               `json:"created_at"`
+	CapabilitiesStatus   *CapabilitiesStatus  `json:"capabilities_status,omitempty"`
+	CapabilityMismatches []CapabilityMismatch `json:"capability_mismatches,omitzero"`
+	CapabilityRiskScore  *int                 `json:"capability_risk_score,omitempty"`
+	CompletedAt          *time.Time           `json:"completed_at,omitempty"`
+	CourseID             uuid.UUID            `json:"course_id"`
+	CreatedAt            time.Time            `json:"created_at"`
+
+	// Decision Why a version was rejected and, where its capabilities are the reason, how to declare them.
+	Decision             *ReviewDecision         `json:"decision,omitempty"`
 	DeclaredCapabilities *Capabilities           `json:"declared_capabilities,omitempty"`
 	Findings             []ReviewFindingResponse `json:"findings,omitzero"`
 	ID                   uuid.UUID               `json:"id"`
 	InitiatedBy          uuid.UUID               `json:"initiated_by"`
 	ObservedCapabilities *Capabilities           `json:"observed_capabilities,omitempty"`
-	StartedAt            *time.Time              `json:"started_at,omitempty"`
+
+	// Scan What the scanner advises. A person decides.
+	Scan      *ScanAdvice `json:"scan,omitempty"`
+	StartedAt *time.Time  `json:"started_at,omitempty"`
 
 	// Status Where a publication review stands.
 	Status    ReviewStatus `json:"status"`
@@ -2377,6 +2415,13 @@ type OpenSubmissionPRResponse struct {
 	ForkRequired bool    `json:"fork_required"`
 	HeadBranch   string  `json:"head_branch"`
 	PRURL        *string `json:"pr_url"`
+}
+
+// PatchOperation One operation of a JSON Patch (RFC 6902) of the declared capabilities.
+type PatchOperation struct {
+	Op    string      `json:"op"`
+	Path  string      `json:"path"`
+	Value interface{} `json:"value,omitempty"`
 }
 
 // Payout What the winner of a bounty is paid.
@@ -2659,6 +2704,16 @@ type ResourceVersionSummary struct {
 	Version         string          `json:"version"`
 }
 
+// ReviewDecision Why a version was rejected and, where its capabilities are the reason, how to declare them.
+type ReviewDecision struct {
+	CapabilityReasonCode *string `json:"capability_reason_code"`
+	DecisionReason       string  `json:"decision_reason"`
+
+	// DeclarationPatch Changes that make a declaration cover what was observed. `result` is the declaration that they give, ready to be written to capabilities.yaml.
+	DeclarationPatch *DeclarationPatch `json:"declaration_patch,omitempty"`
+	ReviewerNotes    *string           `json:"reviewer_notes"`
+}
+
 // ReviewFindingResponse One result of one check.
 type ReviewFindingResponse struct {
 	Category string `json:"category"`
@@ -2710,6 +2765,20 @@ type RotateAgentAPIKeyResponse struct {
 	// APIKeyPrefix What the key begins with, to tell keys apart.
 	APIKeyPrefix string `json:"api_key_prefix"`
 }
+
+// ScanAdvice What the scanner advises. A person decides.
+type ScanAdvice struct {
+	// RiskScore From 0 to 100.
+	RiskScore       int    `json:"risk_score"`
+	RulePackVersion string `json:"rule_pack_version"`
+	ScannerVersion  string `json:"scanner_version"`
+
+	// Verdict What the scanner advises the reviewer to do.
+	Verdict ScanVerdict `json:"verdict"`
+}
+
+// ScanVerdict What the scanner advises the reviewer to do.
+type ScanVerdict string
 
 // ScopeTier What the user lets this service do at the code host: nothing, write to public repositories, or to private ones too.
 type ScopeTier string

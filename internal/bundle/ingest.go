@@ -41,13 +41,13 @@ func (s *Storage) Ingest(ctx context.Context, up Upload) (*Manifest, error) {
 	}
 	defer func() { _ = u.Close() }()
 	if err := s.putFiles(ctx, up, u); err != nil {
-		s.discard(ctx, up)
+		s.Discard(ctx, up.CourseID, up.VersionID)
 		return nil, err
 	}
 	files := make([]File, len(u.files))
 	for i, f := range u.files {
 		files[i] = f.File
-		files[i].Key = fileKey(up.CourseID, up.VersionID, f.SHA256)
+		files[i].Key = FileKey(up.CourseID, up.VersionID, f.SHA256)
 	}
 	m := newManifest(files, u.packedBytes)
 	return &m, nil
@@ -67,7 +67,7 @@ func (s *Storage) putFiles(ctx context.Context, up Upload, u *unpacked) error {
 		}
 		group.Go(func() error {
 			return s.Put(putCtx, Object{
-				Key:  fileKey(up.CourseID, up.VersionID, f.SHA256),
+				Key:  FileKey(up.CourseID, up.VersionID, f.SHA256),
 				Body: u.content.section(f.offset, f.SizeBytes), SizeBytes: f.SizeBytes,
 				// The type is the path's, and two paths may share one object:
 				// whoever delivers it sets the type.
@@ -81,9 +81,10 @@ func (s *Storage) putFiles(ctx context.Context, up Upload, u *unpacked) error {
 	return ctx.Err()
 }
 
-// discard outlives the request that failed, often because its client is gone.
-func (s *Storage) discard(ctx context.Context, up Upload) {
+// Discard removes what was stored of a version that came to nothing, as far as storage
+// can be reached. It outlives the request that failed, often because its client is gone.
+func (s *Storage) Discard(ctx context.Context, courseID, versionID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()
-	_, _ = s.DeletePrefix(ctx, VersionPrefix(up.CourseID, up.VersionID))
+	_, _ = s.DeletePrefix(ctx, VersionPrefix(courseID, versionID))
 }
