@@ -90,11 +90,11 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, c *IdempotencyClaim) 
 	}), "")
 }
 
-// Sweep deletes used-up idempotency keys and rate limit windows. It returns how many
-// rows went.
+// Sweep deletes a batch of expired idempotency keys, rate limit windows and file
+// tickets. It returns how many rows went; none means that all are gone.
 func (s *Store) Sweep(ctx context.Context) (int64, error) {
 	var total int64
-	for _, sweep := range []func(context.Context) (int64, error){s.q.DeleteExpiredIdempotencyKeys, s.q.DeleteExpiredRateLimits} {
+	for _, sweep := range []func(context.Context) (int64, error){s.q.DeleteExpiredIdempotencyKeys, s.q.DeleteExpiredRateLimits, s.q.DeleteExpiredFileTickets} {
 		n, err := sweep(ctx)
 		if err != nil {
 			return total, translate(err, "")

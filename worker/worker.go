@@ -10,20 +10,27 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/course-marketplace/backend/activities"
+	"github.com/course-marketplace/backend/internal/bundle"
 	"github.com/course-marketplace/backend/internal/config"
 	"github.com/course-marketplace/backend/store"
 	"github.com/course-marketplace/backend/workflows"
 )
 
+// Parts are what the activities work on.
+type Parts struct {
+	Store   *store.Store
+	Storage *bundle.Storage
+}
+
 // New makes the worker for the marketplace's own task queue. Run it with Run, which
 // lets tasks under way finish when it is told to stop.
-func New(c client.Client, s *store.Store, cfg config.Config) (worker.Worker, error) {
+func New(c client.Client, p Parts, cfg config.Config) (worker.Worker, error) {
 	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{})
 	if err != nil {
 		return nil, err
 	}
 	w := worker.New(c, cfg.Tasks.TaskQueue, options(cfg.Tasks, tracing))
-	Register(w, s, cfg.Rules)
+	Register(w, p, cfg.Rules)
 	return w, nil
 }
 
@@ -45,11 +52,12 @@ func options(t config.TaskHandling, tracing interceptor.WorkerInterceptor) worke
 }
 
 // Register tells w of every workflow and activity.
-func Register(w worker.Registry, s *store.Store, rules config.Rules) {
+func Register(w worker.Registry, p Parts, rules config.Rules) {
 	w.RegisterWorkflow(workflows.Bounty)
 	w.RegisterWorkflow(workflows.Payout)
+	w.RegisterWorkflow(workflows.Housekeeping)
 
-	bounties := &activities.Bounties{Store: s, Grace: rules.BountyGrace}
+	bounties := &activities.Bounties{Store: p.Store, Grace: rules.BountyGrace}
 	register(w, workflows.ActivityLoadBounty, bounties.LoadBounty)
 	register(w, workflows.ActivityFundBounty, bounties.FundBounty)
 	register(w, workflows.ActivityOpenBounty, bounties.OpenBounty)
@@ -58,13 +66,17 @@ func Register(w worker.Registry, s *store.Store, rules config.Rules) {
 	register(w, workflows.ActivityCreatePayout, bounties.CreatePayout)
 	register(w, workflows.ActivityExpireBounty, bounties.ExpireBounty)
 
-	payouts := &activities.Payouts{Store: s, Recheck: rules.HoldRecheck, MaxTries: rules.PayoutMaxAttempts}
+	payouts := &activities.Payouts{Store: p.Store, Recheck: rules.HoldRecheck, MaxTries: rules.PayoutMaxAttempts}
 	register(w, workflows.ActivityBeginSettlement, payouts.BeginSettlement)
 	register(w, workflows.ActivitySettlePayout, payouts.SettlePayout)
 	register(w, workflows.ActivityFailPayout, payouts.FailPayout)
 	register(w, workflows.ActivityRetryPayout, payouts.RetryPayout)
 	register(w, workflows.ActivityAwaitRecipientActive, payouts.AwaitRecipientActive)
 	register(w, workflows.ActivityAwaitSettlement, payouts.AwaitSettlement)
+
+	housekeeping := &activities.Housekeeping{Store: p.Store, Storage: p.Storage}
+	register(w, workflows.ActivityRemoveOrphans, housekeeping.RemoveOrphanedBundles)
+	register(w, workflows.ActivityRemoveExpired, housekeeping.RemoveExpiredRecords)
 }
 
 func register(w worker.Registry, name string, f any) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/course-marketplace/backend/internal/bundle"
 	"github.com/course-marketplace/backend/internal/config"
 	"github.com/course-marketplace/backend/internal/seal"
 	"github.com/course-marketplace/backend/internal/telemetry"
@@ -20,6 +21,7 @@ type process struct {
 	metrics *telemetry.Metrics
 	sealer  *seal.Sealer
 	store   *store.Store
+	storage *bundle.Storage
 
 	endTracing func(context.Context) error
 }
@@ -45,6 +47,9 @@ func startProcess(ctx context.Context, command config.Command) (*process, error)
 	if p.store, err = openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
+	if p.storage, err = openStorage(cfg.S3); err != nil {
+		return nil, err
+	}
 	p.metrics.ObservePool(p.store.Pool())
 	p.logger.InfoContext(ctx, "starting", "version", buildVersion(), "environment", cfg.Process.Env)
 	return p, nil
@@ -60,6 +65,13 @@ func openStore(ctx context.Context, cfg *config.Config) (*store.Store, error) {
 	return store.Open(ctx, cfg.Database.URL.Reveal(), store.Options{
 		FeeBasisPoints: cfg.Rules.FeeBasisPoints,
 		MaxConns:       cfg.Database.MaxConns,
+	})
+}
+
+func openStorage(cfg config.S3) (*bundle.Storage, error) {
+	return bundle.NewStorage(bundle.Config{
+		Endpoint: cfg.Endpoint, PublicEndpoint: cfg.PublicEndpoint, Region: cfg.Region, Bucket: cfg.Bucket, PathStyle: cfg.PathStyle,
+		AccessKey: cfg.AccessKey.Reveal(), SecretKey: cfg.SecretKey.Reveal(),
 	})
 }
 

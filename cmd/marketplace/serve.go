@@ -79,11 +79,14 @@ func (p *process) apiOptions(temporal client.Client) api.Options {
 	o := api.Options{
 		Store:          p.store,
 		Flows:          &api.Flows{Client: temporal, TaskQueue: p.cfg.Tasks.TaskQueue, Wait: p.cfg.HTTP.UpdateWait},
+		Storage:        p.storage,
 		Sealer:         p.sealer,
 		Logger:         p.logger,
 		Limits:         limits(p.cfg.RateLimit),
 		PublicURL:      p.cfg.HTTP.PublicURL,
 		TrustedProxies: p.cfg.HTTP.TrustedProxies,
+
+		ReviewLinkLifetime: p.cfg.Rules.ReviewBundleURLLifetime,
 	}
 	if p.cfg.Process.MetricsAddr == "" {
 		o.Metrics = p.metrics.Handler()

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
@@ -12,14 +10,11 @@ import (
 	"github.com/course-marketplace/backend/worker"
 )
 
-// sweepEvery is far more often than rows run out, so that each sweep is small.
-const sweepEvery = 5 * time.Minute
-
 func newWorkerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker",
 		Short: "Run workflows and activities",
-		Long: "Runs the long-lived flows: bounties, payouts. Any number may run. Told to stop (SIGTERM), a\n" +
+		Long: "Runs the long-lived flows: bounties, payouts, reviews. Any number may run. Told to stop (SIGTERM), a\n" +
 			"worker takes no new tasks and lets those under way finish; another worker goes on with the rest.",
 		Args: cobra.NoArgs,
 		RunE: runWorker,
@@ -38,7 +33,7 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer temporal.Close()
-	w, err := worker.New(temporal, p.store, *p.cfg)
+	w, err := worker.New(temporal, worker.Parts{Store: p.store, Storage: p.storage}, *p.cfg)
 	if err != nil {
 		return err
 	}
@@ -52,7 +47,9 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 		failed = l.failed
 	}
 
-	go p.sweep(ctx)
+	if err := worker.EnsureSchedules(ctx, temporal, p.cfg.Tasks.TaskQueue); err != nil {
+		return err
+	}
 
 	// Run ends by itself when the server turns the worker away for good.
 	stop, ended := make(chan any), make(chan error, 1)
@@ -69,29 +66,6 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 		return stopErr
 	}
 	return err
-}
-
-// sweep deletes what has run out (idempotency keys, rate limit windows) every few
-// minutes. Every worker does it; the deletions do not get in each other's way.
-func (p *process) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		deleted, err := p.store.Sweep(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			p.logger.WarnContext(ctx, "expired rows were not deleted", "error", err)
-		case deleted > 0:
-			p.logger.DebugContext(ctx, "deleted expired rows", "rows", deleted)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 // workerReady answers whether the parts that a worker depends on answer.
