@@ -87,7 +87,7 @@ type Temporal struct {
 
 // TaskHandling holds the settings of the worker.
 type TaskHandling struct {
-	TaskQueue      string        `env:"TASK_QUEUE" envDefault:"marketplace" doc:"Prefix of the task queues' names. The API and the workers of a deployment must agree on it."`
+	TaskQueue      string        `env:"TASK_QUEUE" envDefault:"marketplace" doc:"Name of the task queue. The API and the workers of a deployment must agree on it."`
 	Activities     int           `env:"WORKER_ACTIVITIES" envDefault:"100" doc:"Most activities one worker process runs at once."`
 	WorkflowTasks  int           `env:"WORKER_WORKFLOW_TASKS" envDefault:"50" doc:"Most workflow tasks one worker process handles at once."`
 	StopTimeout    time.Duration `env:"WORKER_STOP_TIMEOUT" envDefault:"20s" doc:"How long a stopping worker waits for activities under way; it must be shorter than SHUTDOWN_TIMEOUT."`
