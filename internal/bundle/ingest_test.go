@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -60,6 +60,13 @@ func TestIngestAndReadBack(t *testing.T) {
 		}
 		_ = body.Close()
 	}
+	one, err := s.OpenFile(t.Context(), m.Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = one.Close()
+	_, err = s.OpenFile(t.Context(), File{Key: "absent"})
+	wantCode(t, err, market.KindNotFound, "bundle_file_not_found")
 	if err := stored.Close(); err != nil {
 		t.Error(err)
 	}
@@ -141,7 +148,7 @@ func newFlakyGateway(t *testing.T, at devstack.S3, onPut func(int64) bool) (*fla
 		t.Fatal(err)
 	}
 	// Rewrite keeps the Host header, which the signature covers.
-	g := &flakyGateway{onPut: onPut, proxy: &httputil.ReverseProxy{ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
+	g := &flakyGateway{onPut: onPut, proxy: &httputil.ReverseProxy{ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
 		r.Out.Host = r.In.Host
 	}}}
@@ -255,7 +262,8 @@ func largestArchive(t *testing.T, format Format) *spool {
 		w := tar.NewWriter(gz)
 		closers = []io.Closer{w, gz}
 		create = func(name string) (io.Writer, error) {
-			return w, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: 1 << 20})
+			err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: 1 << 20})
+			return w, err
 		}
 	}
 	for i := range 31 {

@@ -124,19 +124,24 @@ func newPathTree() *pathTree {
 }
 
 func (t *pathTree) add(path string, dir bool) error {
-	for i, c := range path {
-		if c != '/' {
+	// Folding neither makes nor removes a slash, so the prefixes of the folded
+	// path are the folded prefixes of the path.
+	folded := norm.NFC.String(t.fold.String(norm.NFD.String(path)))
+	at := 0
+	for i := range len(folded) {
+		if folded[i] != '/' {
 			continue
 		}
-		if err := t.addNode(path[:i], true); err != nil {
+		at += strings.IndexByte(path[at:], '/')
+		if err := t.addNode(folded[:i], path[:at], true); err != nil {
 			return err
 		}
+		at++
 	}
-	return t.addNode(path, dir)
+	return t.addNode(folded, path, dir)
 }
 
-func (t *pathTree) addNode(path string, dir bool) error {
-	key := norm.NFC.String(t.fold.String(norm.NFD.String(path)))
+func (t *pathTree) addNode(key, path string, dir bool) error {
 	old, taken := t.nodes[key]
 	if !taken {
 		if len(t.nodes) == maxEntries {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -54,6 +55,8 @@ func TestUnpackRefusesBothFormats(t *testing.T) {
 		{"only ignored files", []entry{file(".DS_Store", "x")}, CodeEmpty},
 		{"invalid UTF-8", []entry{main, file("a\xff", "x")}, CodeMalformed},
 		{"too many files", numbered(MaxFiles + 1), CodeTooManyFiles},
+		{"too many directories", deep(100, 120), CodeTooManyFiles},
+		{"too many entries", slices.Repeat([]entry{file(".DS_Store", "")}, maxEntries+1), CodeTooManyFiles},
 		{"bomb", []entry{main, file("zeros", strings.Repeat("\x00", 20<<20))}, CodeBomb},
 	}
 	for _, tt := range tests {
@@ -68,6 +71,14 @@ func numbered(n int) []entry {
 	entries := make([]entry, n)
 	for i := range entries {
 		entries[i] = file(fmt.Sprintf("f%04d", i), "x")
+	}
+	return entries
+}
+
+func deep(n, levels int) []entry {
+	entries := make([]entry, n)
+	for i := range entries {
+		entries[i] = file(fmt.Sprintf("%d%s", i, strings.Repeat("/d", levels)), "x")
 	}
 	return entries
 }
@@ -127,7 +138,7 @@ func TestUnpackRefusesZipEntries(t *testing.T) {
 // TestUnpackRefusesDamage edits a good archive; "SKILL.md" is its first entry.
 func TestUnpackRefusesDamage(t *testing.T) {
 	t.Parallel()
-	goodZip := zipOf(t, file("SKILL.md", "hello hello hello"), file("b", "x"))
+	goodZip := zipOf(t, file("SKILL.md", "hellohellohello"), file("b", "x"))
 	goodTar := tarOf(t, file("SKILL.md", "hello"))
 	goodTarGz := gzipped(t, goodTar)
 	central := bytes.Index(goodZip, []byte("PK\x01\x02"))

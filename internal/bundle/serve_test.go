@@ -54,7 +54,7 @@ func TestServeFileCutShort(t *testing.T) {
 		served <- ServeFile(w, f, io.MultiReader(strings.NewReader("some"), iotest.ErrReader(broken)))
 	}))
 	defer server.Close()
-	res, err := http.Get(server.URL) //nolint:noctx // a test's own server
+	res, err := http.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ func (s *spool) section(offset, size int64) *io.SectionReader {
 	return io.NewSectionReader(s.file, offset, size)
 }
 
+// Close frees the disk space.
 func (s *spool) Close() error { return s.file.Close() }
 
 // spoolBody takes in a whole request body of at most MaxPackedBytes.

@@ -243,8 +243,8 @@ func TestVersionsUntouchedSince(t *testing.T) {
 	if !slices.Equal(found, ids) {
 		t.Errorf("found %v, want %v", found, ids)
 	}
-	for v := range s.VersionsUntouchedSince(t.Context(), time.Now().Add(-OrphanAge)) {
-		t.Errorf("%+v is not old", v)
+	for v, err := range s.VersionsUntouchedSince(t.Context(), time.Now().Add(-OrphanAge)) {
+		t.Errorf("%+v is not old (%v)", v, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func (x *extraction) addTarEntry(header *tar.Header, content io.Reader) error {
 }
 
 func refuseTarType(header *tar.Header) error {
-	special := ""
+	var special string
 	switch header.Typeflag {
 	case tar.TypeReg, tar.TypeDir:
 		if !sparse(header) {

@@ -48,6 +48,7 @@ type unpackedFile struct {
 	traits traits
 }
 
+// Close frees the disk space.
 func (u *unpacked) Close() error { return u.content.Close() }
 
 func (u *unpacked) bundle() *Bundle {

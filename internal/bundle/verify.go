@@ -44,6 +44,7 @@ func (v *verifyingReader) Read(p []byte) (int, error) {
 	return n, v.err
 }
 
+// Close closes the file.
 func (v *verifyingReader) Close() error { return v.body.Close() }
 
 func (v *verifyingReader) digestMatches() bool {

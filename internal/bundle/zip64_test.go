@@ -51,7 +51,7 @@ func zip64Of(tb testing.TB, entries ...entry) []byte {
 
 func TestUnpackZip64(t *testing.T) {
 	t.Parallel()
-	entries := []entry{file("SKILL.md", "hello hello"), file("a/b", "x")}
+	entries := []entry{file("SKILL.md", "hello, hello"), file("a/b", "x")}
 	archive := zip64Of(t, entries...)
 	b := mustUnpack(t, archive, Zip)
 	if want := mustUnpack(t, zipOf(t, entries...), Zip); b.ContentDigest != want.ContentDigest {

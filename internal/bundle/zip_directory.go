@@ -104,7 +104,7 @@ func findZip64Directory(archive io.ReaderAt, endOffset int64) (zipDirectory, err
 	if _, err := archive.ReadAt(locator, endOffset-end64LocatorBytes); err != nil {
 		return zipDirectory{}, malformedBy(err, "its zip64 locator")
 	}
-	at := int64(binary.LittleEndian.Uint64(locator[8:]))
+	at := signed(locator[8:])
 	if binary.LittleEndian.Uint32(locator) != sigEnd64Locator || at < 0 || at > endOffset-end64LocatorBytes-end64Bytes {
 		return zipDirectory{}, malformed("The zip64 end record is missing.")
 	}
@@ -116,11 +116,21 @@ func findZip64Directory(archive io.ReaderAt, endOffset int64) (zipDirectory, err
 		return zipDirectory{}, malformed("The zip64 end record is missing.")
 	}
 	d := zipDirectory{
-		records: int64(binary.LittleEndian.Uint64(end[32:])),
-		size:    int64(binary.LittleEndian.Uint64(end[40:])),
-		start:   int64(binary.LittleEndian.Uint64(end[48:])),
+		records: signed(end[32:]),
+		size:    signed(end[40:]),
+		start:   signed(end[48:]),
 	}
 	return d, d.checkPosition(at)
+}
+
+// signed reads a 64-bit number; one too large for a file is negative, as which
+// every check refuses it.
+func signed(b []byte) int64 {
+	n := binary.LittleEndian.Uint64(b)
+	if n > math.MaxInt64 {
+		return -1
+	}
+	return int64(n)
 }
 
 func (d zipDirectory) checkPosition(end int64) error {
@@ -171,7 +181,7 @@ func zip64Offset(fixed, extra []byte) (int64, error) {
 	if len(field) < 8 {
 		return 0, malformed("A zip64 entry lacks its offset.")
 	}
-	return int64(binary.LittleEndian.Uint64(field)), nil
+	return signed(field), nil
 }
 
 func extraField(extra []byte, id uint16) ([]byte, bool) {
