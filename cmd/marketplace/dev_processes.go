@@ -90,6 +90,7 @@ func (d *development) environ() ([]string, error) {
 		"CODEC_ALLOWED_ORIGINS":           d.uiOrigins(),
 		"TEMPORAL_UI_URL":                 d.stack.TemporalUIURL,
 		"RATE_LIMIT_MULTIPLIER":           devRateLimitMultiplier,
+		"DRAIN_DELAY":                     "0s", // no load balancer
 		"SHUTDOWN_TIMEOUT":                "8s", // the stack kills what takes longer than 10 s
 		"WORKER_STOP_TIMEOUT":             "5s",
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -66,13 +67,21 @@ func (p *process) serve(ctx context.Context, server *api.Server) error {
 		return err
 	case err = <-metricsFailed:
 	case <-ctx.Done():
-		p.logger.Info("draining: requests under way are answered", "timeout", p.cfg.Process.ShutdownTimeout)
 	}
+	return errors.Join(err, p.drain(l, server))
+}
+
+// drain turns the server unready, waits for load balancers to notice, and ends when
+// the requests under way are answered.
+func (p *process) drain(l *listener, server *api.Server) error {
+	p.logger.Info("draining: requests under way are answered", "timeout", p.cfg.Process.ShutdownTimeout)
 	server.Drain()
-	if drainErr := l.shutdown(p.cfg.Process.ShutdownTimeout); drainErr != nil {
-		return drainErr
+	select {
+	case err := <-l.failed:
+		return err
+	case <-time.After(p.cfg.HTTP.DrainDelay):
 	}
-	return err
+	return l.shutdown(p.cfg.Process.ShutdownTimeout - p.cfg.HTTP.DrainDelay)
 }
 
 func (p *process) apiOptions(temporal client.Client) api.Options {

@@ -55,7 +55,7 @@ type Process struct {
 	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"INFO" doc:"DEBUG, INFO, WARN or ERROR."`
 	LogFormat       string        `env:"LOG_FORMAT" doc:"json or text. Default: json in production, text in development."`
 	MetricsAddr     string        `env:"METRICS_ADDR" doc:"Address of a listener of its own for /metrics (and /healthz), such as 127.0.0.1:9090. Without it the API server answers /metrics beside the API, and the worker has no metrics listener."`
-	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s" doc:"How long a process that was told to stop waits for requests under way. Keep it below the orchestrator's kill timeout."`
+	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"25s" doc:"How long a process that was told to stop may take until it ends. Keep it below the orchestrator's kill timeout."`
 }
 
 // HTTP holds the API server's settings.
@@ -63,6 +63,7 @@ type HTTP struct {
 	ListenAddr     string        `env:"LISTEN_ADDR" envDefault:":8080" doc:"Address the API listens on."`
 	PublicURL      string        `env:"PUBLIC_URL" needed:"serve worker" doc:"The URL under which agents reach the API, without a trailing slash. Links in answers begin with it."`
 	TrustedProxies Networks      `env:"TRUSTED_PROXIES" doc:"Networks (CIDR, comma separated) of the proxies in front of the API. X-Forwarded-For is believed from these alone; rate limits count the address found there."`
+	DrainDelay     time.Duration `env:"DRAIN_DELAY" envDefault:"5s" doc:"How long a stopping API server goes on answering after it has turned unready, so that load balancers notice before it refuses connections. Part of SHUTDOWN_TIMEOUT."`
 	UpdateWait     time.Duration `env:"UPDATE_WAIT" envDefault:"5s" doc:"How long a request waits for its workflow's answer before it returns the record as it stands."`
 }
 

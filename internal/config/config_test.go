@@ -75,7 +75,7 @@ func TestEveryProblemIsNamedAtOnce(t *testing.T) {
 		"not a network":              {Serve, complete(map[string]string{"TRUSTED_PROXIES": "proxy"}), []string{"MARKETPLACE_TRUSTED_PROXIES"}},
 		"clear text in production":   {Serve, complete(map[string]string{"PUBLIC_URL": "http://market.example.com"}), []string{"MARKETPLACE_PUBLIC_URL must be https"}},
 		"one half of a pair":         {Worker, complete(map[string]string{"WORKER_BUILD_ID": "7", "TEMPORAL_TLS_KEY_FILE": "k"}), []string{"MARKETPLACE_WORKER_DEPLOYMENT_NAME", "MARKETPLACE_TEMPORAL_TLS_CERT_FILE"}},
-		"worker stops too late":      {Worker, complete(map[string]string{"WORKER_STOP_TIMEOUT": "30s"}), []string{"MARKETPLACE_WORKER_STOP_TIMEOUT must be positive and shorter than MARKETPLACE_SHUTDOWN_TIMEOUT (30s)"}},
+		"worker stops too late":      {Worker, complete(map[string]string{"WORKER_STOP_TIMEOUT": "25s"}), []string{"MARKETPLACE_WORKER_STOP_TIMEOUT must be positive and shorter than MARKETPLACE_SHUTDOWN_TIMEOUT (25s)"}},
 		"an origin has no path":      {Codec, complete(map[string]string{"CODEC_ALLOWED_ORIGINS": "https://temporal.example.com/ui"}), []string{"MARKETPLACE_CODEC_ALLOWED_ORIGINS"}},
 		"secret file does not exist": {Serve, complete(map[string]string{"TEMPORAL_API_KEY_FILE": "/nonexistent"}), []string{"MARKETPLACE_TEMPORAL_API_KEY_FILE: open /nonexistent"}},
 		"secret and its file":        {Serve, complete(map[string]string{"SEAL_KEYSET_FILE": "/nonexistent"}), []string{"MARKETPLACE_SEAL_KEYSET and MARKETPLACE_SEAL_KEYSET_FILE: set one of the two"}},

@@ -23,7 +23,7 @@ func (c *checks) require(ok bool, variable, format string, args ...any) {
 func (c *Config) problems() []error {
 	var found checks
 	c.Process.check(&found)
-	c.HTTP.check(&found, c.Process.Env)
+	c.HTTP.check(&found, c.Process)
 	c.Temporal.check(&found)
 	c.Tasks.check(&found, c.Process.ShutdownTimeout)
 	c.Seal.check(&found)
@@ -41,11 +41,12 @@ func (p Process) check(c *checks) {
 	c.address(p.MetricsAddr, "METRICS_ADDR")
 }
 
-func (h HTTP) check(c *checks, environment Environment) {
+func (h HTTP) check(c *checks, p Process) {
 	c.address(h.ListenAddr, "LISTEN_ADDR")
 	c.require(h.UpdateWait > 0 && h.UpdateWait <= time.Minute, "UPDATE_WAIT", "must be between 0 and 1m")
+	c.require(h.DrainDelay >= 0 && h.DrainDelay < p.ShutdownTimeout, "DRAIN_DELAY", "must be shorter than %sSHUTDOWN_TIMEOUT (%s)", Prefix, p.ShutdownTimeout)
 	if u := c.url(h.PublicURL, "PUBLIC_URL"); u != nil {
-		c.require(environment == Development || u.Scheme == "https" || isLoopback(u.Hostname()), "PUBLIC_URL",
+		c.require(p.Env == Development || u.Scheme == "https" || isLoopback(u.Hostname()), "PUBLIC_URL",
 			"must be https: API keys travel over it")
 	}
 }
