@@ -1,0 +1,212 @@
+package scanner
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+)
+
+func behavioralLayer() Layer {
+	return Layer{Name: LayerBehavioral, Limit: 2 * time.Minute, visit: visitBehavioral, newState: func() any { return &behavioralState{} }}
+}
+
+// behavioralState is what the layer reads once per bundle.
+type behavioralState struct {
+	known    bool
+	declared []string
+}
+
+// visitBehavioral follows what a program does with real parsers; in a document it
+// reads the code blocks, which an agent may run.
+func visitBehavioral(v *visit) {
+	switch v.info.kind {
+	case kindShell, kindPython, kindJavaScript, kindNotebook, kindMarkdown, kindConfig:
+	default:
+		return
+	}
+	if v.info.role == roleLock {
+		return
+	}
+	text, err := v.file.readText()
+	if err != nil {
+		v.findings.indeterminate(v.file.Path, "unreadable", "The file could not be read: "+readReason(err))
+		return
+	}
+	switch v.info.kind {
+	case kindShell, kindPython, kindJavaScript:
+		v.analyze(text, v.info.kind)
+	case kindNotebook:
+		v.notebook(text)
+	case kindMarkdown:
+		v.document(text)
+	case kindConfig:
+		v.commandsOf(text)
+	}
+}
+
+func (v *visit) declaredDomains() []string {
+	state := v.state.(*behavioralState)
+	if !state.known {
+		state.known = true
+		if d, err := readDeclaration(v.bundle); err == nil {
+			state.declared = d.Network.Domains
+		}
+	}
+	return state.declared
+}
+
+func (v *visit) analyze(text string, kind fileKind) {
+	p := v.newProgram(text)
+	p.declared = v.declaredDomains()
+	if kind == kindShell {
+		if !p.analyzeShell(text) {
+			v.unparsed("shell")
+		}
+		return
+	}
+	lang := pythonLanguage()
+	if kind == kindJavaScript {
+		lang = javascriptLanguage()
+	}
+	broken, err := p.analyzeProgram(text, lang, 0)
+	switch {
+	case errors.Is(err, errProgramTooLarge):
+		v.findings.indeterminate(v.file.Path, "too_large", "The program is too large to be parsed.")
+	case err != nil:
+		v.findings.indeterminate(v.file.Path, "unparsed", "The program could not be parsed.")
+	case broken > 0.5:
+		v.unparsed(lang.name)
+	}
+}
+
+// unparsed is milder than other indeterminate findings: the text rules still read
+// the file, and dialects (TypeScript, zsh, Python 2) end here without any intent.
+func (v *visit) unparsed(language string) {
+	v.findings.add(Finding{
+		RuleID: LayerBehavioral + ".indeterminate.syntax", Category: CategoryIndeterminate, Severity: SeverityLow, Confidence: 0.6, FilePath: v.file.Path,
+		Title: "Not fully checked", Message: "Parts of the file are not valid " + language + " and were read as text only.", Remediation: "Correct the syntax, or name the file by its language.",
+	}, "syntax")
+}
+
+func (v *visit) notebook(text string) {
+	python, sh, ok := notebookCode(text)
+	if !ok {
+		v.findings.indeterminate(v.file.Path, "notebook", "The notebook is not valid JSON.")
+		return
+	}
+	v.analyze(python, kindPython)
+	if strings.TrimSpace(sh) != "" {
+		v.analyze(sh, kindShell)
+	}
+}
+
+var languageOfFence = map[string]fileKind{
+	"bash": kindShell, "sh": kindShell, "shell": kindShell, "zsh": kindShell, "console": kindShell, "terminal": kindShell, "shell-session": kindShell,
+	"python": kindPython, "py": kindPython, "python3": kindPython, "javascript": kindJavaScript, "js": kindJavaScript, "typescript": kindJavaScript, "ts": kindJavaScript, "node": kindJavaScript, "jsx": kindJavaScript,
+}
+
+var (
+	runRequest  = regexp.MustCompile(`(?i)\b(run|execute|first|before|start by|always|then|use|invoke|call|type|issue|must|step|install|setup|set up|prepare|initiali[sz]e)\b`)
+	looksShell  = regexp.MustCompile(`(?m)^\s*(\$ |sudo |curl |wget |bash |sh |rm |export |echo |cat |pip |npm |git |chmod |python3? )`)
+	looksPython = regexp.MustCompile(`(?m)^\s*(import \w+|from \w[\w.]* import )`)
+)
+
+// document reads a document's code blocks. In the main file an agent is likely to
+// run them; elsewhere, or where the text discusses attacks, less so.
+func (v *visit) document(text string) {
+	for _, b := range markdownBlocks(text) {
+		if b.context != ctxCode && b.context != ctxComment || v.ctx.Err() != nil {
+			continue
+		}
+		kind, ok := languageOfFence[b.lang]
+		source := strings.Join(b.lines, "\n")
+		if !ok && (b.lang == "" || b.lang == "text") {
+			switch {
+			case looksPython.MatchString(source):
+				kind, ok = kindPython, true
+			case looksShell.MatchString(source):
+				kind, ok = kindShell, true
+			}
+		}
+		if ok {
+			v.codeBlock(b, source, kind)
+		}
+	}
+}
+
+func (v *visit) codeBlock(b block, source string, kind fileKind) {
+	p := v.newProgram(source)
+	p.declared = v.declaredDomains()
+	p.documentary = true
+	p.lineOffset = b.start - 1
+	p.weight = roleWeight(v.info.role) * documentWeight(v.info, b)
+	if kind == kindShell {
+		p.analyzeShell(promptless(source))
+		return
+	}
+	lang := pythonLanguage()
+	if kind == kindJavaScript {
+		lang = javascriptLanguage()
+	}
+	// A fragment that doesn't parse is read by the text rules all the same.
+	_, _ = p.analyzeProgram(source, lang, 0)
+}
+
+func documentWeight(info fileInfo, b block) float64 {
+	weight := 0.75
+	if info.role == roleMain {
+		weight = 0.9
+		if runRequest.MatchString(b.intro) || runRequest.MatchString(b.heading) {
+			weight = 0.97
+		}
+	}
+	if b.context == ctxComment {
+		return 1
+	}
+	if discussion.MatchString(b.heading) || discussion.MatchString(tail(b.intro, 200)) {
+		weight *= 0.5
+	}
+	return weight
+}
+
+// promptless drops "$ " prompts, so that a console transcript's commands parse.
+func promptless(source string) string {
+	lines := strings.Split(source, "\n")
+	for i, l := range lines {
+		trimmed := strings.TrimLeft(l, " ")
+		if rest, ok := strings.CutPrefix(trimmed, "$ "); ok {
+			lines[i] = rest
+		} else if rest, ok := strings.CutPrefix(trimmed, "# "); ok && strings.HasPrefix(rest, "curl") {
+			lines[i] = rest
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+var configCommand = regexp.MustCompile(`(?i)^\s*[-{]*\s*"?(?:command|run|exec|execstart|script|entrypoint|shell|postcreatecommand|poststartcommand|onstartup|cmd|initializecommand|prebuild|postbuild)"?\s*[:=]\s*["'|>-]*\s*(.+?)["',\s]*$`)
+
+// commandsOf reads commands that configuration files start: hooks, task runners,
+// container definitions, make targets.
+func (v *visit) commandsOf(text string) {
+	p := v.newProgram(text)
+	p.declared = v.declaredDomains()
+	makefile := strings.Contains(strings.ToLower(v.file.Path), "makefile")
+	docker := strings.Contains(strings.ToLower(v.file.Path), "dockerfile")
+	for i, line := range p.lines {
+		command := ""
+		switch {
+		case makefile && strings.HasPrefix(line, "\t"):
+			command = strings.TrimLeft(line, "\t@- ")
+		case docker && strings.HasPrefix(strings.TrimSpace(line), "RUN "):
+			command = strings.TrimSpace(line)[4:]
+		default:
+			if m := configCommand.FindStringSubmatch(line); m != nil {
+				command = strings.ReplaceAll(m[1], `\"`, `"`)
+			}
+		}
+		if command != "" && len(command) < maxPassage && v.ctx.Err() == nil {
+			p.nestedShell(i+1, constant(command))
+		}
+	}
+}

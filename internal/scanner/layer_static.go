@@ -1,0 +1,107 @@
+package scanner
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+func staticLayer() Layer {
+	return Layer{Name: LayerStatic, Limit: 2 * time.Minute, visit: visitStatic}
+}
+
+// visitStatic matches the rule pack against a file's passages, plain and decoded.
+func visitStatic(v *visit) {
+	if !v.info.isText() || v.info.role == roleLock {
+		return
+	}
+	text, err := v.file.readText()
+	if err != nil {
+		v.findings.indeterminate(v.file.Path, "unreadable", "The file could not be read: "+readReason(err))
+		return
+	}
+	if v.info.kind == kindNotebook {
+		if plain, ok := notebookText(text); ok {
+			text = plain
+		}
+	}
+	if tags := tagText(text); readable(tags) {
+		v.matchHidden(hidden{"invisible Unicode tags", tags, 0}, text)
+	}
+	for _, b := range blocksOf(v.info, text) {
+		if v.ctx.Err() != nil {
+			return
+		}
+		v.matchBlock(b)
+	}
+	if v.info.role == roleLicence {
+		return
+	}
+	for _, h := range decodeHidden(text) {
+		v.matchHidden(h, text)
+	}
+}
+
+func (v *visit) matchBlock(b block) {
+	for _, p := range newPassage(b).pieces() {
+		v.matchPassage(&p)
+		if b.context == ctxSource || b.context == ctxCode {
+			continue
+		}
+		raw := strings.Join(b.lines, "\n")
+		for _, h := range disguised(raw) {
+			v.matchHidden(h, strings.Repeat("\n", b.start-1)+raw)
+		}
+	}
+}
+
+// matchHidden runs the rules over decoded text; what it finds is reported at the
+// line of the encoded run.
+func (v *visit) matchHidden(h hidden, source string) {
+	line := 1 + strings.Count(source[:min(h.offset, len(source))], "\n")
+	context := ctxProse
+	if v.info.isCode() {
+		context = ctxSource
+	}
+	p := newPassage(block{context: context, start: line, lines: []string{strings.ReplaceAll(h.text, "\n", " ")}})
+	p.encoding = h.encoding
+	for _, piece := range p.pieces() {
+		v.matchPassage(&piece)
+	}
+}
+
+func (v *visit) matchPassage(p *passage) {
+	for _, r := range rules().candidates(p) {
+		m, factor, ok := r.find(p, v.info.kind)
+		if !ok {
+			continue
+		}
+		confidence := r.Confidence * factor * roleFactor(v.info.role)
+		if p.encoding != "" {
+			confidence = math.Min(1, confidence*1.15)
+		}
+		v.findings.add(Finding{
+			RuleID: r.ID, Category: r.Category, Severity: r.Severity, Confidence: confidence,
+			Title: r.Title, Message: r.describe(p.encoding), Remediation: r.Remediation,
+			FilePath: v.file.Path, LineStart: p.lineAt(m.start), LineEnd: p.lineAt(max(m.start, m.end-1)),
+			Snippet: p.text[m.start:min(m.end, m.start+maxSnippet)],
+		}, p.text[m.start:m.end])
+	}
+}
+
+// roleFactor lowers confidence where attack-like text is expected: fixtures and
+// tests hold bad input on purpose, a licence is prose nobody obeys, vendored code is
+// somebody else's.
+func roleFactor(role fileRole) float64 {
+	switch role {
+	case roleTest:
+		return 0.5
+	case roleLicence:
+		return 0.4
+	case roleVendored:
+		return 0.5
+	case roleExample:
+		return 0.85
+	}
+	return 1
+}

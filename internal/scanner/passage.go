@@ -1,0 +1,143 @@
+package scanner
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// passage is a block as the rules see it: one line of normalised text that knows
+// which source line each offset came from.
+type passage struct {
+	block
+	text    string
+	lower   string
+	offsets []int // start offset in text of each source line
+	// encoding names how the text was hidden, "" for plain text.
+	encoding string
+}
+
+const maxPassage = 16 << 10
+
+func newPassage(b block) passage {
+	var sb strings.Builder
+	p := passage{block: b}
+	for _, line := range b.lines {
+		p.offsets = append(p.offsets, sb.Len())
+		line = collapseSpace(normalizeLine(line))
+		if b.context == ctxProse || b.context == ctxQuote || b.context == ctxTable {
+			line = emphasis.Replace(line)
+		}
+		sb.WriteString(line)
+		sb.WriteByte(' ')
+	}
+	p.text = strings.TrimRight(sb.String(), " ")
+	p.lower = strings.ToLower(p.text)
+	return p
+}
+
+// emphasis markers inside a phrase must not hide it from a pattern.
+var emphasis = strings.NewReplacer("**", "", "__", "", "~~", "")
+
+func collapseSpace(s string) string {
+	s = strings.TrimSpace(s)
+	if !strings.Contains(s, "  ") && !strings.ContainsAny(s, "\t\r\f\v") {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// lineAt is the source line of an offset in the passage's text.
+func (p *passage) lineAt(offset int) int {
+	i := sort.SearchInts(p.offsets, offset+1) - 1
+	return p.start + max(i, 0)
+}
+
+// pieces splits a very long passage (minified code, one-line JSON) so that no
+// pattern runs over more than maxPassage at a time; neighbours overlap.
+func (p passage) pieces() []passage {
+	if len(p.text) <= maxPassage {
+		return []passage{p}
+	}
+	const overlap = 512
+	var out []passage
+	for at := 0; at < len(p.text); at += maxPassage - overlap {
+		end := min(at+maxPassage, len(p.text))
+		piece := p
+		piece.text = strings.ToValidUTF8(p.text[at:end], "")
+		piece.lower = strings.ToLower(piece.text)
+		piece.start, piece.offsets = p.lineAt(at), nil
+		for _, o := range p.offsets {
+			if o >= at && o < end {
+				piece.offsets = append(piece.offsets, o-at)
+			}
+		}
+		if len(piece.offsets) == 0 || piece.offsets[0] > 0 {
+			piece.offsets = append([]int{0}, piece.offsets...)
+		}
+		out = append(out, piece)
+		if end == len(p.text) {
+			break
+		}
+	}
+	return out
+}
+
+var (
+	// discussion is the vocabulary of prose about attacks rather than of attacks.
+	discussion = regexp.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]e|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit))\b`)
+	negation   = regexp.MustCompile(`(?i)\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|avoid|refuse to|refuse|won't|will not|cannot|can't|rather than|forbidden to|reject|block(?:s|ed|ing)?|flags?|warn(?:s|ing)? (?:against|about)|prevent(?:s|ing)?|detect(?:s|ing)?|any attempt to|attempts? to|asks? (?:you|the \w+) to|tr(?:y|ies|ying) to|tells? (?:you|the \w+) to|claims? (?:that|to))\b[^.;!?:]{0,70}$`)
+	reported   = regexp.MustCompile(`(?i)\b(attackers?|adversar(?:y|ies)|malware|phishing (?:mails?|e-?mails?|pages?)|scammers?|a malicious \w+|hostile \w+|an injected \w+|the payload|the victim|criminals?|injections?)\b[^.;!?]{0,120}$`)
+	turnBack   = regexp.MustCompile(`(?i)(,|\band)\s*(just|simply|but|instead|go ahead|then|always|directly|please)\b`)
+	openQuote  = regexp.MustCompile("[\"'`“‘«]$|[\"`“«][^\"`”»]{0,160}$")
+)
+
+// discount says how much less likely a match in this passage is meant as an
+// instruction: 1 is no discount. It looks only at what surrounds the match, and one
+// word alone ("for example") never clears a match: the text must quote, negate or
+// report it.
+func (p *passage) discount(start, end int) float64 {
+	sentence := p.sentenceBefore(start)
+	quoted := p.context == ctxQuote || p.context == ctxTable || openQuote.MatchString(sentence) && closesQuote(p.text[end:])
+	about := discussion.MatchString(sentence) || discussion.MatchString(p.heading) || discussion.MatchString(tail(p.intro, 200))
+	switch {
+	case p.context == ctxComment || p.encoding != "":
+		return 1
+	case p.context == ctxCode && about:
+		return 0.45
+	case reported.MatchString(sentence), quoted && about:
+		return 0.3
+	case negation.MatchString(sentence) && !turnBack.MatchString(negation.FindString(sentence)):
+		return 0.4
+	case quoted && discussion.MatchString(p.text):
+		return 0.4
+	case about && p.context == ctxHeading:
+		return 0.4
+	case about:
+		return 0.7
+	case quoted:
+		return 0.75
+	}
+	return 1
+}
+
+func closesQuote(after string) bool {
+	return strings.ContainsAny(after[:min(len(after), 200)], "\"'`”’»")
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+// sentenceBefore is the text of the sentence up to offset.
+func (p *passage) sentenceBefore(offset int) string {
+	before := tail(p.text[:offset], 240)
+	for _, end := range []string{". ", "! ", "? "} {
+		if i := strings.LastIndex(before, end); i >= 0 {
+			// "e.g. " does not end a sentence.
+			if end == ". " && i >= 2 && before[i-2] == '.' {
+				continue
+			}
+			before = before[i+len(end):]
+		}
+	}
+	return before
+}

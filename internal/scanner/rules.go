@@ -1,0 +1,234 @@
+package scanner
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	ahocorasick "github.com/BobuSumisu/aho-corasick"
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed rules/*.yaml
+var ruleFiles embed.FS
+
+// rule is one entry of the rule pack; docs/scanner-rules.md explains the fields.
+type rule struct {
+	ID          string        `yaml:"id"`
+	Category    string        `yaml:"category"`
+	Severity    Severity      `yaml:"severity"`
+	Confidence  float64       `yaml:"confidence"`
+	Title       string        `yaml:"title"`
+	Message     string        `yaml:"message"`
+	Remediation string        `yaml:"remediation"`
+	Kinds       []fileKind    `yaml:"kinds"`    // file kinds; none = every text file
+	Contexts    []textContext `yaml:"contexts"` // where in the document; none = anywhere
+	Keywords    []string      `yaml:"keywords"` // lower case; one must occur before a pattern is tried
+	Any         []string      `yaml:"any"`      // one must match; the first match is reported
+	All         []string      `yaml:"all"`      // every one must match in the same passage
+	Not         []string      `yaml:"not"`      // none may match in the same passage
+	// Literal rules describe what text is (hidden, encoded) rather than what it
+	// asks for, so quoting or discussing does not make them less likely.
+	Literal  bool `yaml:"literal"`
+	Examples struct {
+		Match []string `yaml:"match"`
+		Clean []string `yaml:"clean"`
+	} `yaml:"examples"`
+
+	any, all, not []*regexp.Regexp
+}
+
+type rulePack struct {
+	Version string
+	rules   []*rule
+	// keywords finds which rules a passage could match in one pass over it; most
+	// passages match none, which is what makes large bundles cheap.
+	keywords  *ahocorasick.Trie
+	byKeyword [][]int // index of keyword -> rules
+	always    []int   // rules without keywords
+}
+
+var loadRules = sync.OnceValues(func() (*rulePack, error) { return parseRulePack() })
+
+// rules returns the embedded pack. A pack that doesn't compile is a defect of the
+// build that the tests catch, hence the panic.
+func rules() *rulePack {
+	pack, err := loadRules()
+	if err != nil {
+		panic(err)
+	}
+	return pack
+}
+
+func rulePackVersion() string { return rules().Version }
+
+func parseRulePack() (*rulePack, error) {
+	var head struct {
+		Version string            `yaml:"version"`
+		Terms   map[string]string `yaml:"terms"`
+	}
+	if err := decodeYAML("rules/terms.yaml", &head); err != nil {
+		return nil, err
+	}
+	entries, err := ruleFiles.ReadDir("rules")
+	if err != nil {
+		return nil, fmt.Errorf("list rule files: %w", err)
+	}
+	pack := &rulePack{Version: head.Version}
+	for _, e := range entries {
+		if e.Name() == "terms.yaml" {
+			continue
+		}
+		var file struct {
+			Rules []*rule `yaml:"rules"`
+		}
+		if err := decodeYAML("rules/"+e.Name(), &file); err != nil {
+			return nil, err
+		}
+		pack.rules = append(pack.rules, file.Rules...)
+	}
+	for _, r := range pack.rules {
+		if err := r.compile(head.Terms); err != nil {
+			return nil, err
+		}
+	}
+	pack.indexKeywords()
+	return pack, nil
+}
+
+func decodeYAML(name string, into any) error {
+	data, err := ruleFiles.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("parse %s: %w", name, err)
+	}
+	return nil
+}
+
+var termRef = regexp.MustCompile(`\{\{(\w+)\}\}`)
+
+func (r *rule) compile(terms map[string]string) error {
+	for _, list := range []struct {
+		from []string
+		to   *[]*regexp.Regexp
+	}{{r.Any, &r.any}, {r.All, &r.all}, {r.Not, &r.not}} {
+		for _, pattern := range list.from {
+			re, err := regexp.Compile("(?i)" + expandTerms(pattern, terms))
+			if err != nil {
+				return fmt.Errorf("rule %s: %w", r.ID, err)
+			}
+			*list.to = append(*list.to, re)
+		}
+	}
+	if len(r.any)+len(r.all) == 0 || severityRank[r.Severity] == 0 && r.Severity != SeverityInfo || r.Confidence <= 0 {
+		return fmt.Errorf("rule %s: needs patterns, a severity and a confidence", r.ID)
+	}
+	return nil
+}
+
+// expandTerms replaces {{name}} by the term of that name; terms may use terms.
+func expandTerms(pattern string, terms map[string]string) string {
+	for range 4 {
+		if !termRef.MatchString(pattern) {
+			return pattern
+		}
+		pattern = termRef.ReplaceAllStringFunc(pattern, func(ref string) string {
+			return "(?:" + terms[termRef.FindStringSubmatch(ref)[1]] + ")"
+		})
+	}
+	return pattern
+}
+
+func (p *rulePack) indexKeywords() {
+	at := map[string]int{}
+	var words []string
+	for i, r := range p.rules {
+		if len(r.Keywords) == 0 {
+			p.always = append(p.always, i)
+		}
+		for _, w := range r.Keywords {
+			k, ok := at[w]
+			if !ok {
+				k = len(words)
+				at[w] = k
+				words = append(words, w)
+				p.byKeyword = append(p.byKeyword, nil)
+			}
+			p.byKeyword[k] = append(p.byKeyword[k], i)
+		}
+	}
+	p.keywords = ahocorasick.NewTrieBuilder().AddStrings(words).Build()
+}
+
+// candidates are the rules whose keywords occur in the passage.
+func (p *rulePack) candidates(passage *passage) []*rule {
+	picked := make([]bool, len(p.rules))
+	for _, i := range p.always {
+		picked[i] = true
+	}
+	p.keywords.Walk([]byte(passage.lower), func(_, _, pattern int64) bool {
+		for _, i := range p.byKeyword[pattern] {
+			picked[i] = true
+		}
+		return true
+	})
+	var out []*rule
+	for i, yes := range picked {
+		if yes {
+			out = append(out, p.rules[i])
+		}
+	}
+	return out
+}
+
+// match is where a rule matched in a passage.
+type match struct{ start, end int }
+
+// find returns the rule's first match that the surrounding text discounts least.
+func (r *rule) find(p *passage, kind fileKind) (match, float64, bool) {
+	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, kind) || len(r.Contexts) > 0 && !slices.Contains(r.Contexts, p.context) {
+		return match{}, 0, false
+	}
+	for _, re := range r.not {
+		if re.MatchString(p.text) {
+			return match{}, 0, false
+		}
+	}
+	best, factor, found := match{}, 0.0, false
+	consider := func(loc []int) {
+		f := 1.0
+		if !r.Literal {
+			f = p.discount(loc[0], loc[1])
+		}
+		if !found || f > factor {
+			best, factor, found = match{loc[0], loc[1]}, f, true
+		}
+	}
+	for _, re := range r.all {
+		loc := re.FindStringIndex(p.text)
+		if loc == nil {
+			return match{}, 0, false
+		}
+		if len(r.any) == 0 {
+			consider(loc)
+		}
+	}
+	for _, re := range r.any {
+		for _, loc := range re.FindAllStringIndex(p.text, 3) {
+			consider(loc)
+		}
+	}
+	return best, factor, found
+}
+
+func (r *rule) describe(encoding string) string {
+	if encoding == "" {
+		return r.Message
+	}
+	return strings.TrimSuffix(r.Message, ".") + ". The text was hidden as " + encoding + "."
+}

@@ -1,0 +1,159 @@
+package scanner
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	sitter "github.com/tree-sitter/go-tree-sitter"
+	sitterjs "github.com/tree-sitter/tree-sitter-javascript/bindings/go"
+	sitterpy "github.com/tree-sitter/tree-sitter-python/bindings/go"
+)
+
+// maxProgramBytes is the longest program that is parsed: a syntax tree takes some
+// thirty times its source's size.
+const maxProgramBytes = 3 << 20
+
+var errProgramTooLarge = errors.New("the program is too large to parse")
+
+// language is a tree-sitter grammar with its names looked up once.
+type language struct {
+	name    string
+	grammar *sitter.Language
+	kinds   []string
+	fields  []string
+}
+
+var (
+	pythonGrammar     = sync.OnceValue(func() *language { return newLanguage("python", sitter.NewLanguage(sitterpy.Language())) })
+	javascriptGrammar = sync.OnceValue(func() *language {
+		return newLanguage("javascript", sitter.NewLanguage(sitterjs.Language()))
+	})
+)
+
+func newLanguage(name string, grammar *sitter.Language) *language {
+	l := &language{name: name, grammar: grammar, kinds: make([]string, grammar.NodeKindCount()), fields: make([]string, grammar.FieldCount()+1)}
+	for i := range l.kinds {
+		l.kinds[i] = grammar.NodeKindForId(uint16(i))
+	}
+	for i := 1; i < len(l.fields); i++ {
+		l.fields[i] = grammar.FieldNameForId(uint16(i))
+	}
+	return l
+}
+
+// node is a syntax node copied out of the parser's memory, so that walking it costs
+// no call into C and it outlives the parser.
+type node struct {
+	kind     string
+	field    string // the parent's name for this child
+	text     string // source of the node, sharing the file's memory
+	line     int
+	named    bool
+	children []*node
+}
+
+// maxTreeDepth stops hostile nesting: everything that walks a tree is recursive.
+const maxTreeDepth = 400
+
+// parse returns a program's tree and the share of it that did not parse.
+func (l *language) parse(ctx context.Context, source string) (root *node, broken float64, err error) {
+	if len(source) > maxProgramBytes {
+		return nil, 0, errProgramTooLarge
+	}
+	parser := sitter.NewParser()
+	defer parser.Close()
+	if err := parser.SetLanguage(l.grammar); err != nil {
+		return nil, 0, err
+	}
+	data := []byte(source)
+	tree := parser.ParseWithOptions(func(offset int, _ sitter.Point) []byte {
+		if offset >= len(data) {
+			return nil
+		}
+		return data[offset:]
+	}, nil, &sitter.ParseOptions{ProgressCallback: func(sitter.ParseState) bool { return ctx.Err() != nil }})
+	if tree == nil {
+		return nil, 0, errors.New("parsing was cut short")
+	}
+	defer tree.Close()
+	cursor := tree.Walk()
+	defer cursor.Close()
+	c := &treeCopy{lang: l, source: source}
+	root = c.copy(cursor, 0)
+	if c.cut {
+		return root, 1, nil
+	}
+	return root, float64(c.broken) / float64(max(len(source), 1)), nil
+}
+
+type treeCopy struct {
+	lang   *language
+	source string
+	broken uint
+	cut    bool
+}
+
+func (c *treeCopy) copy(cursor *sitter.TreeCursor, depth int) *node {
+	n := cursor.Node()
+	start, end := n.ByteRange()
+	kind := n.KindId()
+	out := &node{text: c.source[start:end], line: int(n.StartPosition().Row) + 1, named: n.IsNamed()}
+	if int(kind) < len(c.lang.kinds) {
+		out.kind = c.lang.kinds[kind]
+	} else {
+		out.kind = "ERROR"
+		c.broken += end - start
+	}
+	if f := cursor.FieldId(); int(f) < len(c.lang.fields) {
+		out.field = c.lang.fields[f]
+	}
+	if depth >= maxTreeDepth {
+		c.cut = true
+		return out
+	}
+	if cursor.GotoFirstChild() {
+		for {
+			out.children = append(out.children, c.copy(cursor, depth+1))
+			if !cursor.GotoNextSibling() {
+				break
+			}
+		}
+		cursor.GotoParent()
+	}
+	return out
+}
+
+// get returns the child with a field name.
+func (n *node) get(field string) *node {
+	if n == nil {
+		return nil
+	}
+	for _, c := range n.children {
+		if c.field == field {
+			return c
+		}
+	}
+	return nil
+}
+
+// inner returns the named children.
+func (n *node) inner() []*node {
+	if n == nil {
+		return nil
+	}
+	out := make([]*node, 0, len(n.children))
+	for _, c := range n.children {
+		if c.named && c.kind != "comment" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (n *node) source() string {
+	if n == nil {
+		return ""
+	}
+	return n.text
+}
