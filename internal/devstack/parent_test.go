@@ -59,7 +59,7 @@ func TestKilledParent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends children with their parent")
 	}
-	dir := t.TempDir()
+	dir := stacktest.Dir(t)
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), parentDir+"="+dir)
 	parent.Stderr = os.Stderr

@@ -9,7 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 )
+
+// portPatience is how long a start waits, in all, for ports that are in use.
+const portPatience = time.Second
 
 // DefaultPortBase is the port base of `marketplace dev`.
 const DefaultPortBase = 7600
@@ -94,9 +98,10 @@ func rememberedPorts(dir string) Ports {
 func fixedPorts(base int) (Ports, error) {
 	var ports Ports
 	var busy []error
+	patience := time.Now().Add(portPatience)
 	for offset, n := range ports.named() {
 		*n.port = base + offset
-		switch err := tryListen(*n.port); {
+		switch err := awaitListen(*n.port, patience); {
 		case isBusy(err):
 			busy = append(busy, &PortBusyError{Port: *n.port, Part: n.part, Holder: portHolder(*n.port)})
 		case err != nil:
@@ -112,8 +117,9 @@ func fixedPorts(base int) (Ports, error) {
 func freePorts(ports Ports) (Ports, error) {
 	const lowest, highest, attempts = 20000, 32000, 1000
 	taken := map[int]bool{}
+	patience := time.Now().Add(portPatience)
 	for _, n := range ports.named() {
-		for attempt := 0; *n.port == 0 || taken[*n.port] || tryListen(*n.port) != nil; attempt++ {
+		for attempt := 0; *n.port == 0 || taken[*n.port] || awaitListen(*n.port, patience) != nil; attempt++ {
 			if attempt == attempts {
 				return Ports{}, fmt.Errorf("no free port for %s between %d and %d", n.part, lowest, highest)
 			}
@@ -122,6 +128,18 @@ func freePorts(ports Ports) (Ports, error) {
 		taken[*n.port] = true
 	}
 	return ports, nil
+}
+
+// awaitListen is tryListen, again and again until the time given: what a stack that
+// was killed a moment ago held is free soon.
+func awaitListen(port int, until time.Time) error {
+	for {
+		err := tryListen(port)
+		if !isBusy(err) || time.Now().After(until) {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 func tryListen(port int) error {

@@ -76,7 +76,7 @@ func (s *Stack) preparePostgres(ctx context.Context) (postgresPrograms, postgres
 	if _, err := os.Stat(home.data()); errors.Is(err, os.ErrNotExist) {
 		return programs, home, s.initCluster(ctx, programs, home)
 	}
-	return programs, home, endOrphan(ctx, home)
+	return programs, home, nil
 }
 
 // initCluster makes the cluster beside its place and then moves it there, so that
@@ -128,12 +128,21 @@ func withoutPostgresVariables(env []string) []string {
 	return kept
 }
 
-// endOrphan stops a server that an earlier stack left behind, which only happens
-// where the kernel can't end children with their parent, and clears away the pid
-// file of one that is gone: its number may by now be another process's, which
-// Postgres would take for a running server.
-func endOrphan(ctx context.Context, home postgresHome) error {
-	pidFile := filepath.Join(home.data(), "postmaster.pid")
+// endOrphans stops what an earlier stack in dir left behind: a server that is
+// still ending after its parent was killed, or, where the kernel doesn't end
+// children with their parent, one that runs on.
+func endOrphans(ctx context.Context, dir string) error {
+	return errors.Join(
+		endOrphan(ctx, postgresHome{dir: insideDir(dir)}.data()),
+		endOrphan(ctx, postgresHome{dir: outsideDir(dir)}.data()),
+	)
+}
+
+// endOrphan stops the server on data, if there is one. It clears away the pid file
+// of one that is gone: the number may by now be another process's, which Postgres
+// would take for a running server.
+func endOrphan(ctx context.Context, data string) error {
+	pidFile := filepath.Join(data, "postmaster.pid")
 	content, err := os.ReadFile(pidFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -143,20 +152,25 @@ func endOrphan(ctx context.Context, home postgresHome) error {
 	}
 	firstLine, _, _ := strings.Cut(string(content), "\n")
 	pid, err := strconv.Atoi(firstLine)
-	if err != nil || !isPostgresOf(ctx, pid, home.data()) {
-		return os.Remove(pidFile)
+	if err != nil || !isPostgresOf(ctx, pid, data) {
+		return removeIfThere(pidFile)
 	}
-	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
-		return err
-	}
+	_ = syscall.Kill(pid, syscall.SIGINT) // an error means that it has ended meanwhile
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	return poll(ctx, func(context.Context) error {
-		if syscall.Kill(pid, 0) == nil {
-			return fmt.Errorf("an earlier Postgres (pid %d) still runs in %s", pid, home.data())
+	return poll(ctx, func(ctx context.Context) error {
+		if isPostgresOf(ctx, pid, data) {
+			return fmt.Errorf("an earlier Postgres (pid %d) still runs in %s", pid, data)
 		}
-		return nil
+		return removeIfThere(pidFile)
 	})
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func isPostgresOf(ctx context.Context, pid int, data string) bool {

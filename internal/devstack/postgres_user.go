@@ -26,7 +26,7 @@ func (h postgresHome) data() string { return filepath.Join(h.dir, "data") }
 // where that user can't reach it (a checkout below /root, or in any folder that
 // is closed to others).
 func preparePostgresHome(dir string, p *progress) (postgresHome, error) {
-	home := postgresHome{dir: filepath.Join(dir, "postgres")}
+	home := postgresHome{dir: insideDir(dir)}
 	if os.Geteuid() != 0 {
 		return home, os.MkdirAll(home.dir, 0o700)
 	}
@@ -81,6 +81,9 @@ func credentialOf(u *user.User) (*syscall.Credential, error) {
 	}
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
+
+// insideDir is the usual place for the database of the stack in dir.
+func insideDir(dir string) string { return filepath.Join(dir, "postgres") }
 
 // outsideDir is the place for the database of the stack in dir where dir itself
 // won't do. /var/tmp outlives a restart of the machine, /tmp may not.

@@ -20,7 +20,7 @@ const (
 	s3Health = "/healthz"
 )
 
-var s3Tool = tool{name: "versitygw", estimate: "about 1 minute"}
+var s3Tool = tool{name: "versitygw", estimate: "1 to 2 minutes"}
 
 // S3 is how to reach the object store. Buckets are addressed by path.
 type S3 struct {

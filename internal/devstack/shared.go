@@ -42,17 +42,21 @@ func SharedDir() (string, error) {
 // KeepShared runs the stack that JoinShared hands out, with fresh data, until
 // there has been no user for the time idle, ctx ends or a part crashes.
 func KeepShared(ctx context.Context, dir string, idle time.Duration, output io.Writer) (err error) {
-	stack, err := Start(ctx, Options{Dir: dir, Reset: true, Volatile: true, Output: output})
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stack.Destroy()) }()
-	// Once taken, this lock lasts until everything is stopped and withdrawn.
+	// Once taken, this lock lasts until everything is stopped and deleted: the
+	// first to be opened is the last to be closed.
 	users, err := openLock(filepath.Join(dir, usersLock))
 	if err != nil {
 		return err
 	}
 	defer users.Close()
+	stack, err := Start(ctx, Options{Dir: dir, Reset: true, Volatile: true, Output: output})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stack.Destroy()) }()
 	published := filepath.Join(dir, endpointFile)
 	content, err := json.Marshal(stack.Endpoints)
 	if err != nil {
@@ -174,6 +178,9 @@ func keeperRuns(dir string) bool {
 	return err == nil && !free
 }
 
+// errKeeperGone means that the keeper ended before it had published anything.
+var errKeeperGone = errors.New("the keeper of the shared stack has ended")
+
 // joinKeeper returns what the keeper has published, having started one if there
 // is none.
 func joinKeeper(ctx context.Context, dir string) (Endpoints, error) {
@@ -182,18 +189,29 @@ func joinKeeper(ctx context.Context, dir string) (Endpoints, error) {
 		return Endpoints{}, err
 	}
 	defer starters.Close()
-	ended := make(chan error, 1)
-	if !keeperRuns(dir) {
-		if err := startKeeper(ctx, dir, ended); err != nil {
-			return Endpoints{}, err
+	if keeperRuns(dir) {
+		endpoints, err := awaitPublished(ctx, dir, func() bool { return !keeperRuns(dir) })
+		if !errors.Is(err, errKeeperGone) {
+			return endpoints, err
 		}
 	}
+	ended, err := startKeeper(ctx, dir)
+	if err != nil {
+		return Endpoints{}, err
+	}
+	endpoints, err := awaitPublished(ctx, dir, func() bool { return isClosed(ended) })
+	if errors.Is(err, errKeeperGone) {
+		err = fmt.Errorf("%w:\n%s", err, lastLines(filepath.Join(dir, keeperLog), crashLines))
+	}
+	return endpoints, err
+}
+
+// awaitPublished reads the keeper's endpoints once they are there.
+func awaitPublished(ctx context.Context, dir string, gone func() bool) (Endpoints, error) {
 	var endpoints Endpoints
-	err = poll(ctx, func(context.Context) error {
-		select {
-		case err := <-ended:
-			return &permanentError{fmt.Errorf("the shared stack did not start: %w\n%s", err, lastLines(filepath.Join(dir, keeperLog), crashLines))}
-		default:
+	err := poll(ctx, func(context.Context) error {
+		if gone() {
+			return &permanentError{errKeeperGone}
 		}
 		content, err := os.ReadFile(filepath.Join(dir, endpointFile))
 		if err != nil {
@@ -204,19 +222,28 @@ func joinKeeper(ctx context.Context, dir string) (Endpoints, error) {
 	return endpoints, err
 }
 
-// startKeeper starts a keeper that outlives this process, and sends how it ends
-// to ended, which has room for that.
-func startKeeper(ctx context.Context, dir string, ended chan<- error) error {
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// startKeeper starts a keeper that outlives this process. The channel is closed if
+// it ends first.
+func startKeeper(ctx context.Context, dir string) (ended <-chan struct{}, err error) {
 	if err := os.RemoveAll(filepath.Join(dir, endpointFile)); err != nil { // of a keeper that was killed
-		return err
+		return nil, err
 	}
 	program, err := buildKeeper(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	log, err := os.Create(filepath.Join(dir, keeperLog))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer log.Close()
 	cmd := exec.Command(program, "keep", dir)
@@ -226,10 +253,14 @@ func startKeeper(ctx context.Context, dir string, ended chan<- error) error {
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
-	go func() { ended <- cmd.Wait() }()
-	return nil
+	gone := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its log tells why
+		close(gone)
+	}()
+	return gone, nil
 }
 
 func buildKeeper(ctx context.Context) (string, error) {

@@ -6,16 +6,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/course-marketplace/backend/internal/devstack"
+	"github.com/course-marketplace/backend/internal/devstack/stacktest"
 )
 
 // TestSharedLifetime follows the shared stack from its first user to its last.
 func TestSharedLifetime(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := stacktest.Dir(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	first := join(ctx, t, dir)
@@ -39,14 +41,34 @@ func TestSharedLifetime(t *testing.T) {
 	}
 	fourth := join(ctx, t, dir) // after a keeper that was killed
 	query(t, fourth.AdminDatabaseURL, `SELECT 1`, &one)
+
+	if err := syscall.Kill(keeperOf(t, dir), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	awaitWithdrawal(t, dir)
+	fifth := join(ctx, t, dir) // while a keeper is stopping
+	query(t, fifth.AdminDatabaseURL, `SELECT 1`, &one)
 	leave(t, third)
 	leave(t, fourth)
+	leave(t, fifth)
+}
+
+// awaitWithdrawal waits until a keeper that was told to stop no longer publishes
+// its stack.
+func awaitWithdrawal(t *testing.T, dir string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "endpoints.json")); err != nil {
+			return
+		}
+	}
+	t.Fatal("the keeper does not stop")
 }
 
 // TestKeeperEndsWhenIdle runs a keeper that nobody ever uses.
 func TestKeeperEndsWhenIdle(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := stacktest.Dir(t)
 	if err := devstack.KeepShared(t.Context(), dir, time.Millisecond, t.Output()); err != nil {
 		t.Errorf("the keeper ended with %v", err)
 	}
@@ -93,8 +115,11 @@ func killKeeper(t *testing.T, dir string) error {
 	if err := keeper.Kill(); err != nil {
 		return err
 	}
-	if !gone(keeper.Pid, 5*time.Second) {
-		t.Errorf("the keeper (pid %d) was killed and still runs", keeper.Pid)
+	// Its lock is free once its last thread is gone.
+	lock, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return err
 	}
-	return nil
+	defer lock.Close()
+	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
 }

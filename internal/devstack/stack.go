@@ -110,7 +110,7 @@ type part struct {
 // It returns an *AlreadyRunningError where a stack runs in the directory, and a
 // *PortBusyError, possibly joined with more, before anything is started.
 func Start(ctx context.Context, options Options) (*Stack, error) {
-	s, err := open(options)
+	s, err := open(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func Start(ctx context.Context, options Options) (*Stack, error) {
 
 // open takes the directory and settles everything that is needed before a process
 // can be started.
-func open(options Options) (*Stack, error) {
+func open(ctx context.Context, options Options) (*Stack, error) {
 	dir, err := filepath.Abs(options.Dir)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func open(options Options) (*Stack, error) {
 		return nil, &AlreadyRunningError{Dir: dir, PID: lockHolder(lockFile(dir))}
 	}
 	s := &Stack{options: options, dir: dir, lock: lock, progress: &progress{out: options.Output}, failed: make(chan struct{})}
-	if err := s.settle(); err != nil {
+	if err := s.settle(ctx); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -161,7 +161,10 @@ func open(options Options) (*Stack, error) {
 
 func lockFile(dir string) string { return filepath.Join(dir, "lock") }
 
-func (s *Stack) settle() error {
+func (s *Stack) settle(ctx context.Context) error {
+	if err := endOrphans(ctx, s.dir); err != nil {
+		return err
+	}
 	ports, err := choosePorts(s.dir, s.options.PortBase)
 	if err != nil {
 		return err
@@ -208,7 +211,7 @@ func (s *Stack) endpoints() Endpoints {
 func removeData(dir string) error {
 	var errs []error
 	for _, path := range []string{
-		filepath.Join(dir, "postgres"), outsideDir(dir), filepath.Join(dir, "temporal"),
+		insideDir(dir), outsideDir(dir), filepath.Join(dir, "temporal"),
 		filepath.Join(dir, "s3"), filepath.Join(dir, "secrets.json"),
 	} {
 		errs = append(errs, os.RemoveAll(path))
@@ -265,6 +268,30 @@ func (s *Stack) endParts() {
 			p.process.end()
 		}
 	})
+}
+
+// RemoveAbandoned deletes the stacks in the folders below parent that nobody runs
+// and that were last started longer ago than age: those of tests that were killed
+// before they could clean up.
+func RemoveAbandoned(parent string, age time.Duration) error {
+	locks, err := filepath.Glob(lockFile(filepath.Join(parent, "*")))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, path := range locks {
+		if info, err := os.Stat(path); err != nil || time.Since(info.ModTime()) < age {
+			continue
+		}
+		lock, free, err := tryLock(path)
+		if err != nil || !free {
+			continue // in use, or another process is deleting it
+		}
+		dir := filepath.Dir(path)
+		errs = append(errs, removeData(dir), os.RemoveAll(dir))
+		lock.Close()
+	}
+	return errors.Join(errs...)
 }
 
 // stopRank is 0 for what depends on the stack's own parts and grows with what

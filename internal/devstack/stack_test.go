@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -28,7 +29,7 @@ var parts = []string{devstack.PartPostgres, devstack.PartTemporal, devstack.Part
 // it again, on the same ports, after the next start.
 func TestSecondStartContinues(t *testing.T) {
 	t.Parallel()
-	options := devstack.Options{Dir: t.TempDir(), Volatile: true}
+	options := devstack.Options{Dir: stacktest.Dir(t), Volatile: true}
 	first := stacktest.Own(t, options)
 	keep(t, first.Endpoints)
 	pids := pidsOf(first)
@@ -125,7 +126,7 @@ func TestCrashWhileStarting(t *testing.T) {
 // TestOneStackPerDirectory tries a second stack in the directory of a running one.
 func TestOneStackPerDirectory(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := stacktest.Dir(t)
 	stacktest.Own(t, devstack.Options{Dir: dir, Volatile: true})
 	_, err := devstack.Start(t.Context(), devstack.Options{Dir: dir})
 	var running *devstack.AlreadyRunningError
@@ -142,7 +143,7 @@ func TestBusyPort(t *testing.T) {
 		t.Skipf("the port of this test is taken: %v", err)
 	}
 	defer listener.Close()
-	dir := t.TempDir()
+	dir := stacktest.Dir(t)
 	_, err = devstack.Start(t.Context(), devstack.Options{Dir: dir, PortBase: base, Reset: true})
 	var busy *devstack.PortBusyError
 	if !errors.As(err, &busy) {
@@ -182,7 +183,7 @@ func TestClosedDirectory(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := stacktest.Dir(t)
 	first := stacktest.Own(t, devstack.Options{Dir: dir, Volatile: true})
 	keep(t, first.Endpoints)
 	first.Stop()
@@ -194,6 +195,26 @@ func TestReset(t *testing.T) {
 	}
 	if second.DatabaseURL == first.DatabaseURL {
 		t.Error("the password outlived --reset")
+	}
+}
+
+// TestAbandonedStacks leaves one stack behind and keeps another running.
+func TestAbandonedStacks(t *testing.T) {
+	t.Parallel()
+	parent := stacktest.Dir(t)
+	left, used := filepath.Join(parent, "left"), filepath.Join(parent, "used")
+	stacktest.Own(t, devstack.Options{Dir: left, Volatile: true}).Stop()
+	stacktest.Own(t, devstack.Options{Dir: used, Volatile: true})
+	for _, age := range []time.Duration{time.Hour, 0} {
+		if err := devstack.RemoveAbandoned(parent, age); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(left); (err == nil) != (age > 0) {
+			t.Errorf("with age %s the abandoned stack: %v", age, err)
+		}
+		if _, err := os.Stat(filepath.Join(used, "s3")); err != nil {
+			t.Errorf("with age %s the running stack: %v", age, err)
+		}
 	}
 }
 

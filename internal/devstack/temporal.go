@@ -22,7 +22,7 @@ const Namespace = "default"
 // workflows in the Temporal UI. A cluster of one's own needs them registered.
 var SearchAttributes = []string{"MarketplaceStatus", "BountyId", "CourseId", "AgentId", "FailureReason"}
 
-var temporalTool = tool{name: "temporal", estimate: "about 3 minutes"}
+var temporalTool = tool{name: "temporal", estimate: "3 to 4 minutes"}
 
 // temporalTuning are dynamic configuration values. By default the single shard
 // looks into its queues 20 times a second, which costs each workflow step 50 ms;

@@ -4,6 +4,8 @@ package stacktest
 import (
 	"context"
 	"crypto/rand"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -41,12 +43,43 @@ func Shared(t testing.TB) devstack.Endpoints {
 	return shared.Endpoints
 }
 
+// abandonedAfter is longer than any test runs.
+const abandonedAfter = time.Hour
+
+// Dir returns a new folder for a stack of this test alone; it is deleted when the
+// test ends. Unlike t.TempDir it is open to the user that Postgres runs as, and
+// what a killed test leaves in it is deleted later, with its database.
+func Dir(t testing.TB) string {
+	t.Helper()
+	root, err := devstack.SourceDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := filepath.Join(root, ".dev", "own")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := devstack.RemoveAbandoned(parent, abandonedAfter); err != nil {
+		t.Logf("the stacks of earlier tests: %v", err)
+	}
+	dir := filepath.Join(parent, strings.ToLower(rand.Text()))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("delete the folder of the test's stack: %v", err)
+		}
+	})
+	return dir
+}
+
 // Own starts a stack for this test alone, whose parts may be killed. It is
 // stopped and deleted when the test ends.
 func Own(t testing.TB, options devstack.Options) *devstack.Stack {
 	t.Helper()
 	if options.Dir == "" {
-		options.Dir = t.TempDir()
+		options.Dir = Dir(t)
 	}
 	if options.Output == nil {
 		options.Output = t.Output()
