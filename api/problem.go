@@ -149,7 +149,3 @@ func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Secon
 func bodyTooLarge(limit int64) *market.Error {
 	return &market.Error{Kind: market.KindTooLarge, Code: "body_too_large", Detail: fmt.Sprintf("The body may have at most %d bytes.", limit)}
 }
-
-func unsupportedMediaType(want string) *market.Error {
-	return &market.Error{Kind: market.KindUnsupported, Code: "unsupported_media_type", Detail: "Send the body as " + want + "."}
-}

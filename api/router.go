@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/course-marketplace/backend/internal/market"
 )
@@ -34,7 +33,7 @@ const (
 //  10. the generated handler, which calls the method named after the operation
 func (s *Server) Handler() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.withTrace, s.accessLog, s.recoverPanics, middleware.GetHead)
+	r.Use(s.withTrace, s.accessLog, s.recoverPanics, headAsGet)
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &market.Error{Kind: market.KindNotFound, Code: "route_not_found", Detail: "There is nothing at this path; see /docs for what there is."})
 	})
@@ -43,6 +42,7 @@ func (s *Server) Handler() http.Handler {
 	r.Method(http.MethodGet, "/openapi.json", OpenAPIHandler())
 	r.Method(http.MethodGet, "/docs", DocsHandler())
 	r.Method(http.MethodGet, "/docs/*", DocsHandler())
+	r.Get("/docs/errors", s.answerErrorPage)
 	r.Method(http.MethodGet, filesPath+"{ticket}", http.HandlerFunc(s.serveTicketFile))
 	r.Group(func(r chi.Router) {
 		r.Use(s.findOperation, s.withTimeout, s.authenticate, s.authorize, s.requireFlag, s.notYetBuilt, s.validate, s.idempotent)
@@ -53,6 +53,18 @@ func (s *Server) Handler() http.Handler {
 		HandlerWithOptions(handlers, ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: s.failBinding})
 	})
 	return r
+}
+
+// headAsGet answers HEAD like GET; net/http leaves the body out.
+func headAsGet(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			asGet := *r
+			asGet.Method = http.MethodGet
+			r = &asGet
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (s *Server) withTimeout(next http.Handler) http.Handler {
