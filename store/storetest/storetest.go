@@ -151,3 +151,18 @@ func withDatabase(admin, name string) string {
 	u.Path = "/" + name
 	return u.String()
 }
+
+// RefuseConnections makes the database unreachable for the rest of the test.
+func (db *DB) RefuseConnections(t testing.TB) {
+	t.Helper()
+	admin := stacktest.Shared(t).DatabaseURL
+	name := db.Pool().Config().ConnConfig.Database
+	for _, statement := range []string{
+		"ALTER DATABASE " + name + " ALLOW_CONNECTIONS false",
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'",
+	} {
+		if err := execute(t.Context(), admin, statement); err != nil {
+			t.Fatalf("make the database unreachable: %v", err)
+		}
+	}
+}
