@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -72,7 +71,8 @@ func (d *development) startProcesses(ctx context.Context) error {
 	return group.Wait()
 }
 
-// environ is what the parts run with besides this process's own environment.
+// environ is what the parts run with besides this process's own environment: where
+// the stack is, and what suits a machine with nobody else on it.
 func (d *development) environ() ([]string, error) {
 	keyset, err := filepath.Abs(d.keysetPath())
 	if err != nil {
@@ -80,15 +80,8 @@ func (d *development) environ() ([]string, error) {
 	}
 	environ := d.stack.Environ()
 	for name, value := range map[string]string{
-		"ENV":                             string(config.Development),
-		"LISTEN_ADDR":                     loopbackAddr(d.stack.Ports.API),
-		"PUBLIC_URL":                      d.baseURL(),
-		"S3_PATH_STYLE":                   "true",
 		"SEAL_KEYSET":                     "",
 		"SEAL_KEYSET" + config.FileSuffix: keyset,
-		"CODEC_ADDR":                      loopbackAddr(d.stack.Ports.Codec),
-		"CODEC_ALLOWED_ORIGINS":           d.uiOrigins(),
-		"TEMPORAL_UI_URL":                 d.stack.TemporalUIURL,
 		"RATE_LIMIT_MULTIPLIER":           devRateLimitMultiplier,
 		"DRAIN_DELAY":                     "0s", // no load balancer
 		"SHUTDOWN_TIMEOUT":                "8s", // the stack kills what takes longer than 10 s
@@ -97,11 +90,6 @@ func (d *development) environ() ([]string, error) {
 		environ = append(environ, config.Prefix+name+"="+value)
 	}
 	return environ, nil
-}
-
-// uiOrigins are the two ways in which a browser here spells the Web UI's address.
-func (d *development) uiOrigins() string {
-	return fmt.Sprintf("%s,http://localhost:%d", d.stack.TemporalUIURL, d.stack.Ports.TemporalUI)
 }
 
 // writeWhole writes a file that only its owner reads and that others see whole or
