@@ -110,8 +110,9 @@ type Shared struct {
 }
 
 // JoinShared returns the running shared stack in dir, and starts it where none
-// runs. The use lasts until Leave, or until this process ends.
-func JoinShared(ctx context.Context, dir string) (*Shared, error) {
+// runs, with the progress of that going to output. The use lasts until Leave, or
+// until this process ends.
+func JoinShared(ctx context.Context, dir string, output io.Writer) (*Shared, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func JoinShared(ctx context.Context, dir string) (*Shared, error) {
 		users.Close()
 		return nil, err
 	}
-	if s.Endpoints, err = joinKeeper(ctx, dir); err != nil {
+	if s.Endpoints, err = joinKeeper(ctx, dir, output); err != nil {
 		users.Close()
 		return nil, err
 	}
@@ -183,7 +184,7 @@ var errKeeperGone = errors.New("the keeper of the shared stack has ended")
 
 // joinKeeper returns what the keeper has published, having started one if there
 // is none.
-func joinKeeper(ctx context.Context, dir string) (Endpoints, error) {
+func joinKeeper(ctx context.Context, dir string, output io.Writer) (Endpoints, error) {
 	starters, err := awaitLock(ctx, filepath.Join(dir, startersLock))
 	if err != nil {
 		return Endpoints{}, err
@@ -199,7 +200,15 @@ func joinKeeper(ctx context.Context, dir string) (Endpoints, error) {
 	if err != nil {
 		return Endpoints{}, err
 	}
-	endpoints, err := awaitPublished(ctx, dir, func() bool { return isClosed(ended) })
+	log, err := os.Open(filepath.Join(dir, keeperLog))
+	if err != nil {
+		return Endpoints{}, err
+	}
+	defer log.Close()
+	endpoints, err := awaitPublished(ctx, dir, func() bool {
+		_, _ = io.Copy(output, log) // what has been added since the last look
+		return isClosed(ended)
+	})
 	if errors.Is(err, errKeeperGone) {
 		err = fmt.Errorf("%w:\n%s", err, lastLines(filepath.Join(dir, keeperLog), crashLines))
 	}

@@ -79,7 +79,7 @@ func TestKeeperEndsWhenIdle(t *testing.T) {
 
 func join(ctx context.Context, t *testing.T, dir string) *devstack.Shared {
 	t.Helper()
-	shared, err := devstack.JoinShared(ctx, dir)
+	shared, err := devstack.JoinShared(ctx, dir, t.Output())
 	if err != nil {
 		t.Fatalf("join: %v", err)
 	}

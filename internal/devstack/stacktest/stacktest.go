@@ -4,6 +4,7 @@ package stacktest
 import (
 	"context"
 	"crypto/rand"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,7 @@ var join = sync.OnceValues(func() (*devstack.Shared, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return devstack.JoinShared(ctx, dir)
+	return devstack.JoinShared(ctx, dir, io.Discard)
 })
 
 // Shared returns the stack that all test processes of this checkout share, and

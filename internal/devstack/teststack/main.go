@@ -57,7 +57,7 @@ func hold(ctx context.Context, argv []string) error {
 	if err != nil {
 		return err
 	}
-	shared, err := devstack.JoinShared(ctx, dir)
+	shared, err := devstack.JoinShared(ctx, dir, os.Stderr)
 	if err != nil {
 		return err
 	}
