@@ -33,7 +33,11 @@ func (s *Server) CreateCourseVersion(ctx context.Context, in CreateCourseVersion
 	}
 	version, err := s.store.CreateVersion(ctx, newVersion(id, in, manifest), actorOf(ctx))
 	if err != nil {
-		s.storage.Discard(ctx, in.CourseID, id)
+		if e, ok := market.AsError(err); ok && !e.Retryable() {
+			// Refused for certain. After an outage the version may have been recorded all
+			// the same; if it was not, the clean-up finds its files.
+			s.storage.Discard(ctx, in.CourseID, id)
+		}
 		return nil, err
 	}
 	return CreateCourseVersion201JSONResponse(courseVersion(version)), nil
