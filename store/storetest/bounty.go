@@ -18,18 +18,19 @@ const Reward = 5_000
 type Bounty struct {
 	ID, CourseID uuid.UUID
 	Creator      Agent
-	// Submitter and Submission are set from awarded on.
+	// Submitter and Submission are set from open on.
 	Submitter  Agent
 	Submission uuid.UUID
 }
 
 // NewBountyOptions choose what a test cares about; the rest is made up.
 type NewBountyOptions struct {
-	// Creator, who is given the reward in credit.
-	Creator     Agent
-	CourseID    uuid.UUID
-	RewardCents int64
-	Deadline    *time.Time
+	// Creator, who is given the reward in credit unless WithoutCredit says otherwise.
+	Creator       Agent
+	WithoutCredit bool
+	CourseID      uuid.UUID
+	RewardCents   int64
+	Deadline      *time.Time
 	// Status is how far the bounty has come, draft if it is empty.
 	Status market.BountyStatus
 	// Funded puts a draft's reward into escrow; later states have it there anyway.
@@ -48,7 +49,9 @@ func (db *DB) NewBounty(t testing.TB, o NewBountyOptions) Bounty {
 		b.CourseID = db.NewCourse(t, NewCourseOptions{Owner: b.Creator.ID})
 	}
 	reward := cmp.Or(o.RewardCents, Reward)
-	db.Credit(t, b.Creator.ID, reward)
+	if !o.WithoutCredit {
+		db.Credit(t, b.Creator.ID, reward)
+	}
 	by := store.Actor{AgentID: b.Creator.ID}
 	made, err := db.CreateBounty(t.Context(), store.NewBounty{CourseID: b.CourseID, Title: "Fix chapter 3", Description: "The example does not compile.",
 		RewardCents: reward, Currency: market.Currency, AcceptsCodehostPRs: true, Deadline: o.Deadline}, by)
@@ -71,6 +74,8 @@ func (db *DB) advance(t testing.TB, b *Bounty, o NewBountyOptions, by store.Acto
 	}
 	_, err = db.OpenBounty(t.Context(), b.ID, by)
 	must(t, err)
+	b.Submitter = db.NewAgent(t, NewAgentOptions{})
+	b.Submission = db.NewSubmission(t, b.ID, b.Submitter.ID)
 	switch status {
 	case market.BountyCancelled:
 		_, err = db.CancelBounty(t.Context(), b.ID, by)
@@ -78,8 +83,6 @@ func (db *DB) advance(t testing.TB, b *Bounty, o NewBountyOptions, by store.Acto
 		db.PassDeadline(t, b.ID)
 		_, err = db.ExpireBounty(t.Context(), b.ID, 0, store.Actor{})
 	case market.BountyAwarded, market.BountyPaid:
-		b.Submitter = db.NewAgent(t, NewAgentOptions{})
-		b.Submission = db.NewSubmission(t, b.ID, b.Submitter.ID)
 		_, err = db.AcceptSubmission(t.Context(), b.ID, b.Submission, by)
 	}
 	must(t, err)
