@@ -55,6 +55,7 @@ func options(t config.TaskHandling, tracing interceptor.WorkerInterceptor) worke
 func Register(w worker.Registry, p Parts, rules config.Rules) {
 	w.RegisterWorkflow(workflows.Bounty)
 	w.RegisterWorkflow(workflows.Payout)
+	w.RegisterWorkflow(workflows.PublicationReview)
 	w.RegisterWorkflow(workflows.Housekeeping)
 
 	bounties := &activities.Bounties{Store: p.Store, Grace: rules.BountyGrace}
@@ -73,6 +74,15 @@ func Register(w worker.Registry, p Parts, rules config.Rules) {
 	register(w, workflows.ActivityRetryPayout, payouts.RetryPayout)
 	register(w, workflows.ActivityAwaitRecipientActive, payouts.AwaitRecipientActive)
 	register(w, workflows.ActivityAwaitSettlement, payouts.AwaitSettlement)
+
+	reviews := &activities.Reviews{Store: p.Store, Storage: p.Storage}
+	register(w, workflows.ActivityRequestReview, reviews.RequestReview)
+	register(w, workflows.ActivityBeginScan, reviews.BeginScan)
+	register(w, workflows.ActivityScanLayer, reviews.ScanLayer)
+	register(w, workflows.ActivityConcludeScan, reviews.ConcludeScan)
+	register(w, workflows.ActivityFailReview, reviews.FailReview)
+	register(w, workflows.ActivityApproveReview, reviews.ApproveReview)
+	register(w, workflows.ActivityRejectReview, reviews.RejectReview)
 
 	housekeeping := &activities.Housekeeping{Store: p.Store, Storage: p.Storage}
 	register(w, workflows.ActivityRemoveOrphans, housekeeping.RemoveOrphanedBundles)

@@ -1,0 +1,160 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/course-marketplace/backend/internal/bundle"
+	"github.com/course-marketplace/backend/internal/market"
+	"github.com/course-marketplace/backend/internal/scanner"
+	"github.com/course-marketplace/backend/store"
+	"github.com/course-marketplace/backend/workflows"
+)
+
+// Reviews makes the transitions of publication reviews and runs the scanner's layers.
+type Reviews struct {
+	Store   *store.Store
+	Storage *bundle.Storage
+}
+
+// RequestReview queues the review.
+func (a *Reviews) RequestReview(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
+	return reviewState(a.Store.RequestReview(ctx, s.ReviewID, s.CourseID, store.Actor{AgentID: s.ActorAgentID, RequestKey: s.RequestKey}))
+}
+
+// BeginScan marks the review as being scanned and says which layers to run.
+func (a *Reviews) BeginScan(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
+	state, err := reviewState(a.Store.BeginScan(ctx, s.ReviewID))
+	for _, layer := range scanner.Layers() {
+		state.Layers = append(state.Layers, layer.Name)
+	}
+	return state, err
+}
+
+// FailReview records that the scan could not be completed.
+func (a *Reviews) FailReview(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
+	return reviewState(a.Store.FailReview(ctx, s.ReviewID, s.FailureCode))
+}
+
+// ApproveReview publishes the version under review.
+func (a *Reviews) ApproveReview(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
+	return reviewState(a.Store.ApproveReview(ctx, s.ReviewID,
+		store.Approval{Acknowledged: s.Decision.Acknowledged, Notes: s.Decision.Notes}, reviewer(s)))
+}
+
+// RejectReview declines to publish.
+func (a *Reviews) RejectReview(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
+	d := store.Rejection{Reason: s.Decision.Reason, CapabilityReasonCode: s.Decision.CapabilityReasonCode}
+	if s.Decision.Notes != nil {
+		d.Notes = *s.Decision.Notes
+	}
+	return reviewState(a.Store.RejectReview(ctx, s.ReviewID, d, reviewer(s)))
+}
+
+func reviewer(s workflows.ReviewStep) store.Reviewer {
+	return store.Reviewer{Actor: store.Actor{AgentID: s.Decision.ReviewerAgentID, RequestKey: s.RequestKey}, UserID: s.Decision.ReviewerUserID}
+}
+
+// ScanLayer has one layer read every file of the version and keeps what it saw in the
+// database, so that nothing of the bundle passes through the workflow.
+func (a *Reviews) ScanLayer(ctx context.Context, s workflows.LayerScan) (workflows.LayerOutcome, error) {
+	files, closeFiles, err := a.open(ctx, s)
+	if err != nil {
+		return workflows.LayerOutcome{}, fail(err)
+	}
+	defer closeFiles()
+	result, err := a.runLayer(ctx, s, files)
+	if err != nil {
+		return workflows.LayerOutcome{}, fail(err)
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return workflows.LayerOutcome{}, fmt.Errorf("encode layer %s: %w", s.Layer, err)
+	}
+	if err := a.Store.SaveReviewLayer(ctx, s.ReviewID, s.Layer, raw); err != nil {
+		return workflows.LayerOutcome{}, fail(err)
+	}
+	return workflows.LayerOutcome{Layer: s.Layer, Status: string(result.Status), Findings: len(result.Findings)}, nil
+}
+
+func (a *Reviews) runLayer(ctx context.Context, s workflows.LayerScan, files *scanner.Bundle) (scanner.LayerResult, error) {
+	if s.Layer == workflows.CapabilitiesLayer {
+		seen, err := a.results(ctx, s.ReviewID)
+		if err != nil {
+			return scanner.LayerResult{}, err
+		}
+		return scanner.RunCapabilities(ctx, files, seen)
+	}
+	layers := scanner.Layers()
+	i := slices.IndexFunc(layers, func(l scanner.Layer) bool { return l.Name == s.Layer })
+	if i < 0 {
+		return scanner.LayerResult{}, market.Refused("layer_unknown", "This worker has no scanner layer %s.", s.Layer)
+	}
+	return layers[i].Run(ctx, files, heartbeat(ctx))
+}
+
+// heartbeat tells Temporal how far a layer is, at most once a second.
+func heartbeat(ctx context.Context) scanner.Progress {
+	var last time.Time
+	return func(done, total int, path string) {
+		if now := time.Now(); now.Sub(last) > time.Second {
+			last = now
+			activity.RecordHeartbeat(ctx, fmt.Sprintf("%d of %d files: %s", done, total, path))
+		}
+	}
+}
+
+// open gives the scanner the version's files, read from storage when a layer asks and
+// checked against their digests.
+func (a *Reviews) open(ctx context.Context, s workflows.LayerScan) (*scanner.Bundle, func(), error) {
+	version, err := a.Store.GetVersion(ctx, s.VersionID)
+	if err != nil {
+		return nil, nil, err
+	}
+	stored := bundle.OpenStored(a.Storage, manifestOf(version))
+	files := &scanner.Bundle{}
+	for _, f := range version.Files {
+		files.Files = append(files.Files, scanner.File{Path: f.Path, Size: f.SizeBytes,
+			Open: func() (io.ReadCloser, error) { return stored.Open(ctx, f.Path) }})
+	}
+	return files, func() { _ = stored.Close() }, nil
+}
+
+func manifestOf(v store.CourseVersion) bundle.Manifest {
+	m := bundle.Manifest{ContentDigest: v.ContentDigest, SizeBytes: v.SizeBytes}
+	for _, f := range v.Files {
+		m.Files = append(m.Files, bundle.File{Path: f.Path, Role: bundle.Role(f.Role), ContentType: f.ContentType, SizeBytes: f.SizeBytes,
+			SHA256: f.Sha256, Key: bundle.FileKey(v.CourseID, v.ID, f.Sha256)})
+	}
+	return m
+}
+
+// ConcludeScan assembles what the layers saw and hands the review to the reviewers.
+func (a *Reviews) ConcludeScan(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
+	results, err := a.results(ctx, s.ReviewID)
+	if err != nil {
+		return workflows.ReviewState{}, fail(err)
+	}
+	outcome, err := scanOutcome(scanner.Assemble(results))
+	if err != nil {
+		return workflows.ReviewState{}, err
+	}
+	return reviewState(a.Store.ConcludeScan(ctx, s.ReviewID, outcome))
+}
+
+func reviewState(r store.Review, err error) (workflows.ReviewState, error) {
+	if err != nil {
+		return workflows.ReviewState{}, fail(err)
+	}
+	state := workflows.ReviewState{Status: r.Status, VersionID: r.VersionID, Findings: r.FindingsCount}
+	if r.Verdict != nil {
+		state.Verdict, state.RiskScore = *r.Verdict, *r.RiskScore
+	}
+	return state, nil
+}
