@@ -38,6 +38,7 @@ const (
 	bAutonomy        behavior = "behavioral.autonomy_abuse.unattended_agent"
 	bFakePrompt      behavior = "behavioral.social_engineering.password_dialog"
 	bUnsafeLoad      behavior = "behavioral.obfuscation.unsafe_deserialization"
+	bUnpinnedServer  behavior = "behavioral.supply_chain.unpinned_server"
 	bShellInjection  behavior = "behavioral.supply_chain.input_as_command"
 )
 
@@ -89,5 +90,6 @@ var behaviors = map[behavior]behaviorSpec{
 	bAutonomy:        {"autonomy_abuse", "Starts an agent without supervision", "Another agent is started with its permission checks off", "Let the user decide on permissions.", SeverityHigh},
 	bFakePrompt:      {"social_engineering", "Asks for a password in a dialog of its own", "A dialog or prompt collects the user's password", "Never ask for passwords; use the system's own dialog.", SeverityHigh},
 	bUnsafeLoad:      {"obfuscation", "Loads objects that can run code", "Data from outside is loaded by a format that executes code while loading", "Use JSON or another plain format.", SeverityHigh},
+	bUnpinnedServer:  {"supply_chain", "Starts a server of no fixed version", "A context server is fetched when it starts, in whatever version is newest then", fixInstall, SeverityMedium},
 	bShellInjection:  {"supply_chain", "Runs input as a command", "Text from outside the program becomes a command", "Pass arguments as a list and validate them.", SeverityLow},
 }

@@ -196,10 +196,10 @@ func looksText(head []byte) bool {
 }
 
 var (
-	testPath    = regexp.MustCompile(`(?i)(^|/)(tests?|testdata|__tests__|specs?|fixtures?|mocks?|snapshots?)/|(^|/)(test_[^/]*|[^/]*_test|[^/]*\.(test|spec))\.[a-z]+$|(^|/)conftest\.py$`)
+	testPath    = regexp.MustCompile(`(?i)(^|/)(tests?|testdata|__tests__|specs?|fixtures?|mocks?|snapshots?)/|(^|/)(test_[^/]*|[^/]*_test|[^/]*\.(test|spec))\.[a-z]+$|(^|/)conftest\.py$|(^|/)evals?/|(^|/)([^/]*[-_])?(cases|payloads?|fixtures?|evals?|expected)\.(ya?ml|jsonl?|csv|txt)$`)
 	examplePath = regexp.MustCompile(`(?i)(^|/)(examples?|samples?|demos?|templates?)/`)
 	vendorPath  = regexp.MustCompile(`(?i)(^|/)(vendor|vendored|node_modules|third[_-]?party|bower_components)/|\.min\.(js|css)$`)
-	licencePath = regexp.MustCompile(`(?i)(^|/)(licen[cs]e|copying|notice|copyright|third[_-]?party[_-]?(notices|licenses))([-_.][^/]*)?$`)
+	licencePath = regexp.MustCompile(`(?i)(^|/)(licen[cs]e|eula|terms|copying|notice|copyright|third[_-]?party[_-]?(notices|licenses))([-_.][^/]*)?$`)
 	lockPath    = regexp.MustCompile(`(?i)(^|/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|pipfile\.lock|uv\.lock|go\.sum|cargo\.lock|composer\.lock|gemfile\.lock)$`)
 )
 

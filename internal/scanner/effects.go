@@ -13,6 +13,10 @@ func (p *program) network(line int, address, body, header value, uploads bool) v
 		host = strings.ToLower(strings.Split(address.text, ":")[0])
 	}
 	p.peer(line, host, address)
+	if knownInstaller(address.text) && !uploads {
+		p.report(bInstallerDoc, line, 0.3, "a well-known installer")
+		return value{}
+	}
 	sent := address.taint &^ (fromVariable | fromDecoding | fromNetwork | fromInput)
 	if uploads {
 		sent |= body.taint
@@ -153,9 +157,15 @@ func distinctBrands(keys []string) int {
 	return len(seen)
 }
 
+// documentedInstaller is the installation line that many projects document: worth a
+// look, since the script can change, but no theft by itself.
+var documentedInstaller = regexp.MustCompile(`https://[a-z0-9.-]+\.[a-z]{2,}/\S*|^(sudo )?(ba|z)?sh \S+\.sh`)
+
 // evaluates reports code that is run from a value.
 func (p *program) evaluates(line int, code value) {
 	switch {
+	case code.taint&fromNetwork != 0 && p.documentary && documentedInstaller.MatchString(p.source(line)):
+		p.report(bInstallerDoc, line, 0.75, "")
 	case code.taint&fromNetwork != 0:
 		p.report(bDownloadRun, line, 0.9, "")
 	case code.taint&fromDecoding != 0:
@@ -213,7 +223,7 @@ func (p *program) writes(line int, path, content value) {
 		p.observePath(CapWrite, target, line)
 		switch classifyPath(target) {
 		case pathPersistence, pathSecret:
-			if persistencePath.MatchString(strings.ReplaceAll(target, `\`, "/")) {
+			if persistencePath.MatchString(strings.ReplaceAll(target, `\`, "/")) && !strings.HasPrefix(target, unknownText) {
 				p.report(bPersist, line, persistConfidence(target, content), target)
 			}
 		case pathAgent:
@@ -224,11 +234,17 @@ func (p *program) writes(line int, path, content value) {
 			}
 		}
 	}
+	if shadowedCommand.MatchString(path.text) && content.text != "" {
+		p.report(bPersist, line, 0.72, "takes the place of a command")
+	}
 	if content.taint&fromNetwork != 0 {
 		p.downloaded[path.text] = true
 	}
 	p.files[path.text] = merge(p.files[path.text], value{taint: content.taint, names: content.names, text: content.text})
 }
+
+// shadowedCommand is a file that would be run in place of a trusted command.
+var shadowedCommand = regexp.MustCompile(`(^|/)(sudo|su|ssh|git|ls|gpg|docker|kubectl|aws|npm|pip|login|passwd)$`)
 
 var pathSetting = regexp.MustCompile(`(?i)^\s*(export\s+)?(PATH=|[A-Z_]+_HOME=)|completion|nvm|pyenv|direnv|starship`)
 

@@ -124,7 +124,7 @@ func classifyPath(p string) pathClass {
 	switch {
 	case secretPath.MatchString(p) && !publicPath.MatchString(p):
 		return pathSecret
-	case persistencePath.MatchString(p):
+	case persistencePath.MatchString(p) && !strings.HasPrefix(p, unknownText):
 		return pathPersistence
 	case agentPath.MatchString(p):
 		return pathAgent

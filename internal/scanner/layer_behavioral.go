@@ -183,30 +183,3 @@ func promptless(source string) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-var configCommand = regexp.MustCompile(`(?i)^\s*[-{]*\s*"?(?:command|run|exec|execstart|script|entrypoint|shell|postcreatecommand|poststartcommand|onstartup|cmd|initializecommand|prebuild|postbuild)"?\s*[:=]\s*["'|>-]*\s*(.+?)["',\s]*$`)
-
-// commandsOf reads commands that configuration files start: hooks, task runners,
-// container definitions, make targets.
-func (v *visit) commandsOf(text string) {
-	p := v.newProgram(text)
-	p.declared = v.declaredDomains()
-	makefile := strings.Contains(strings.ToLower(v.file.Path), "makefile")
-	docker := strings.Contains(strings.ToLower(v.file.Path), "dockerfile")
-	for i, line := range p.lines {
-		command := ""
-		switch {
-		case makefile && strings.HasPrefix(line, "\t"):
-			command = strings.TrimLeft(line, "\t@- ")
-		case docker && strings.HasPrefix(strings.TrimSpace(line), "RUN "):
-			command = strings.TrimSpace(line)[4:]
-		default:
-			if m := configCommand.FindStringSubmatch(line); m != nil {
-				command = strings.ReplaceAll(m[1], `\"`, `"`)
-			}
-		}
-		if command != "" && len(command) < maxPassage && v.ctx.Err() == nil {
-			p.nestedShell(i+1, constant(command))
-		}
-	}
-}

@@ -33,7 +33,7 @@ type dependency struct {
 
 var dependencyRules = map[string]structureRule{
 	"dependencies.supply_chain.typosquat":         {"supply_chain", "Name close to a popular package", "The package's name differs from a popular one by a typing error or a common trick.", "Check the name.", SeverityHigh, 0.75},
-	"dependencies.supply_chain.install_script":    {"supply_chain", "Runs a command when it is installed", "An install script runs as soon as somebody installs the bundle's dependencies.", "Make it a step that the user starts.", SeverityMedium, 0.6},
+	"dependencies.supply_chain.install_script":    {"supply_chain", "Runs a command when it is installed", "An install script runs as soon as somebody installs the bundle's dependencies.", "Make it a step that the user starts.", SeverityMedium, 0.55},
 	"dependencies.supply_chain.install_downloads": {"supply_chain", "Install script that fetches or runs code", "The install script downloads, decodes or evaluates code.", "Remove the install script.", SeverityHigh, 0.88},
 	"dependencies.supply_chain.direct_url":        {"supply_chain", "Dependency from a URL", "The dependency comes from a URL or repository instead of the registry.", "Use a released version from the registry, or pin a commit.", SeverityMedium, 0.62},
 	"dependencies.supply_chain.plain_http":        {"supply_chain", "Dependency without transport security", "The dependency is fetched over plain HTTP and can be replaced on the way.", "Use HTTPS.", SeverityHigh, 0.75},
@@ -41,7 +41,7 @@ var dependencyRules = map[string]structureRule{
 	"dependencies.supply_chain.setup_code":        {"supply_chain", "Installation runs code", "setup.py does more than describe the package.", "Use a declarative pyproject.toml.", SeverityHigh, 0.7},
 	"dependencies.supply_chain.lock_source":       {"supply_chain", "Lock file points elsewhere", "The lock file resolves a package to a host other than the registry.", "Create the lock file anew from the registry.", SeverityHigh, 0.75},
 	"dependencies.hygiene.unpinned":               {"dependency_hygiene", "Versions are not pinned", "What will be installed may differ from what was reviewed.", "Pin versions or ship a lock file.", SeverityLow, 0.5},
-	"dependencies.hygiene.replaced_module":        {"supply_chain", "Module replaced by another", "go.mod replaces a module by a different source.", "Depend on the module itself.", SeverityMedium, 0.55},
+	"dependencies.hygiene.replaced_module":        {"supply_chain", "Module replaced by another", "go.mod replaces a module by a different source.", "Depend on the module itself.", SeverityMedium, 0.65},
 }
 
 func (v *visit) dependency(rule string, d dependency, detail string) {

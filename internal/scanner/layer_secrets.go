@@ -92,6 +92,9 @@ func (v *visit) secret(hit report.Finding, base int) {
 			confidence = 0.3
 		}
 	}
+	if hit.RuleID == "jwt" || hit.RuleID == "jwt-base64" {
+		confidence, severity = 0.5, SeverityMedium // expire soon, and every tutorial shows one
+	}
 	if hit.RuleID == privateKey && !strings.Contains(hit.Match, "\n") && len(hit.Secret) < 200 {
 		confidence = 0.4
 	}

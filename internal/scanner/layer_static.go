@@ -28,12 +28,15 @@ func visitStatic(v *visit) {
 	if tags := tagText(text); readable(tags) {
 		v.matchHidden(hidden{"invisible Unicode tags", tags, 0}, text)
 	}
+	v.signals = &section{}
 	for _, b := range blocksOf(v.info, text) {
 		if v.ctx.Err() != nil {
 			return
 		}
+		v.signals.enter(v, b)
 		v.matchBlock(b)
 	}
+	v.signals.close(v)
 	if v.info.role == roleLicence {
 		return
 	}
@@ -76,6 +79,10 @@ func (v *visit) matchPassage(p *passage) {
 		if !ok {
 			continue
 		}
+		if r.Signal > 0 {
+			v.signals.add(r, p, m, factor)
+			continue
+		}
 		confidence := r.Confidence * factor * roleFactor(v.info.role)
 		if p.encoding != "" {
 			confidence = math.Min(1, confidence*1.15)
@@ -95,7 +102,7 @@ func (v *visit) matchPassage(p *passage) {
 func roleFactor(role fileRole) float64 {
 	switch role {
 	case roleTest:
-		return 0.5
+		return 0.4
 	case roleLicence:
 		return 0.4
 	case roleVendored:

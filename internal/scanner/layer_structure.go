@@ -48,8 +48,12 @@ var structureRules = map[string]structureRule{
 
 func (r *run) structure(rule, file string, line int, snippet, key string) {
 	s := structureRules[rule]
+	confidence := s.confidence
+	if roleOf(file) == roleTest && strings.HasPrefix(rule, "structure.text.") {
+		confidence *= roleFactor(roleTest)
+	}
 	r.findings.add(Finding{
-		RuleID: rule, Category: s.category, Severity: s.severity, Confidence: s.confidence, Title: s.title, Message: s.message, Remediation: s.remediation,
+		RuleID: rule, Category: s.category, Severity: s.severity, Confidence: confidence, Title: s.title, Message: s.message, Remediation: s.remediation,
 		FilePath: file, LineStart: line, Snippet: snippet,
 	}, key)
 }

@@ -83,11 +83,15 @@ func (p passage) pieces() []passage {
 	return out
 }
 
+// regexpText is a pattern for finding such text, as detectors hold.
+var regexpText = regexp.MustCompile(`\\[swbd][+*]?|\(\?:|\.\*|\w\|\w`)
+
 var (
 	// discussion is the vocabulary of prose about attacks rather than of attacks.
-	discussion = regexp.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]e|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit))\b`)
+	discussion = regexp.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]e|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit)|ataque\w*|atacante\w*|inyecci\w+|malicios\w+|ejemplo|angriff\w*|angreifer\w*|schadsoftware|beispiel\w*|attaqu\w+|exemple|malveillant\w*|injeç\w+|exemplo|esempio|attacco)\b|攻击|注入|例如|攻撃|インジェクション|공격|атак|злоумышленник|например|инъекц`)
 	negation   = regexp.MustCompile(`(?i)\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|avoid|refuse to|refuse|won't|will not|cannot|can't|rather than|forbidden to|reject|block(?:s|ed|ing)?|flags?|warn(?:s|ing)? (?:against|about)|prevent(?:s|ing)?|detect(?:s|ing)?|any attempt to|attempts? to|asks? (?:you|the \w+) to|tr(?:y|ies|ying) to|tells? (?:you|the \w+) to|claims? (?:that|to))\b[^.;!?:]{0,70}$`)
 	reported   = regexp.MustCompile(`(?i)\b(attackers?|adversar(?:y|ies)|malware|phishing (?:mails?|e-?mails?|pages?)|scammers?|a malicious \w+|hostile \w+|an injected \w+|the payload|the victim|criminals?|injections?)\b[^.;!?]{0,120}$`)
+	forbidden  = regexp.MustCompile(`(?i)^[^.;!?]{0,50}\b(?:(?:is|are|be) (?:off limits|forbidden|not allowed|prohibited|banned|dangerous|a sign|signs|an attack|attacks|rejected|blocked|refused|never)|must never|is not permitted|-> |→)`)
 	turnBack   = regexp.MustCompile(`(?i)(,|\band)\s*(just|simply|but|instead|go ahead|then|always|directly|please)\b`)
 	openQuote  = regexp.MustCompile("[\"'`“‘«]$|[\"`“«][^\"`”»]{0,160}$")
 )
@@ -105,6 +109,10 @@ func (p *passage) discount(start, end int) float64 {
 		return 1
 	case p.context == ctxCode && about:
 		return 0.45
+	case forbidden.MatchString(p.text[end:]):
+		return 0.45
+	case regexpText.MatchString(p.text[start:end]):
+		return 0.4
 	case reported.MatchString(sentence), quoted && about:
 		return 0.3
 	case negation.MatchString(sentence) && !turnBack.MatchString(negation.FindString(sentence)):

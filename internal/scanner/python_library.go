@@ -221,12 +221,12 @@ func pythonFiles(in *interpreter, c call) (value, bool) {
 	case c.name == "shutil.make_archive":
 		return in.pythonArchive(c), true
 	case strings.HasPrefix(c.name, "zipfile.ZipFile") && last == "write" || strings.HasPrefix(c.name, "tarfile.") && last == "add":
-		content := in.reads(c.line, c.argument(0))
-		in.files[c.receiver.text] = merge(in.files[c.receiver.text], content)
+		in.pythonArchived(c)
 		return value{}, true
 	case c.name == "zipfile.ZipFile" || c.name == "tarfile.open":
-		out := c.argument(0)
+		out := c.argument(0, "name", "file")
 		out.callee = c.name
+		out.fields = map[string]value{"buffer": constant(archiveBuffer(c.node))}
 		return out, true
 	case c.name == "sqlite3.connect":
 		return in.reads(c.line, c.argument(0)), true
@@ -279,6 +279,33 @@ func (in *interpreter) pythonOpen(c call) value {
 		out.taint, out.names, out.text = content.taint, content.names, content.text
 	}
 	return out
+}
+
+// pythonArchived puts a file or folder into an archive, on disk or in memory.
+func (in *interpreter) pythonArchived(c call) {
+	content := in.reads(c.line, c.argument(0, "name", "filename"))
+	content.text = ""
+	if root := walkOf(c.argument(0, "name")); lastName(c.name) == "add" || root.taint&fromHomeWalk != 0 {
+		content.taint |= root.taint | fromWalk
+	}
+	in.files[c.receiver.text] = merge(in.files[c.receiver.text], content)
+	if buffer := c.receiver.fields["buffer"].text; buffer != "" {
+		old, _ := in.lookup(buffer)
+		in.set(buffer, merge(value{taint: content.taint, names: content.names}, old))
+	}
+}
+
+// archiveBuffer is the variable that an archive is written into.
+func archiveBuffer(n *node) string {
+	for _, a := range n.get("arguments").inner() {
+		if a.kind == "keyword_argument" && a.get("name").source() == "fileobj" && a.get("value").kind == "identifier" {
+			return a.get("value").text
+		}
+	}
+	if args := n.get("arguments").inner(); len(args) > 0 && args[0].kind == "identifier" {
+		return args[0].text
+	}
+	return ""
 }
 
 func (in *interpreter) pythonArchive(c call) value {

@@ -32,7 +32,12 @@ type rule struct {
 	Not         []string      `yaml:"not"`      // none may match in the same passage
 	// Literal rules describe what text is (hidden, encoded) rather than what it
 	// asks for, so quoting or discussing does not make them less likely.
-	Literal  bool `yaml:"literal"`
+	Literal bool `yaml:"literal"`
+	// Encoded rules look at decoded text only: what is ordinary in plain sight is
+	// not when it was hidden.
+	Encoded bool `yaml:"encoded"`
+	// Signal is the weight of a rule that is never reported alone (see signals.go).
+	Signal   float64 `yaml:"signal"`
 	Examples struct {
 		Match []string `yaml:"match"`
 		Clean []string `yaml:"clean"`
@@ -125,6 +130,9 @@ func (r *rule) compile(terms map[string]string) error {
 			*list.to = append(*list.to, re)
 		}
 	}
+	if r.Signal > 0 {
+		r.Severity, r.Confidence = SeverityInfo, 1
+	}
 	if len(r.any)+len(r.all) == 0 || severityRank[r.Severity] == 0 && r.Severity != SeverityInfo || r.Confidence <= 0 {
 		return fmt.Errorf("rule %s: needs patterns, a severity and a confidence", r.ID)
 	}
@@ -191,6 +199,9 @@ type match struct{ start, end int }
 
 // find returns the rule's first match that the surrounding text discounts least.
 func (r *rule) find(p *passage, kind fileKind) (match, float64, bool) {
+	if r.Encoded && p.encoding == "" {
+		return match{}, 0, false
+	}
 	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, kind) || len(r.Contexts) > 0 && !slices.Contains(r.Contexts, p.context) {
 		return match{}, 0, false
 	}

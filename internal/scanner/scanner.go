@@ -86,6 +86,8 @@ type visit struct {
 	ctx  context.Context
 	file File
 	info fileInfo
+	// signals gathers the static layer's weak signs within one section.
+	signals *section
 }
 
 // Run looks at every file in turn, one in memory at a time. It returns an error

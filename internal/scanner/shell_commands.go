@@ -196,7 +196,7 @@ func (s *shell) interpret(line int, name string, rest []value, stdin value) valu
 
 func (s *shell) scriptArgument(line int, a value) value {
 	if s.downloaded[a.text] && a.text != "" {
-		s.report(bDownloadRun, line, 0.85, a.text)
+		s.evaluates(line, value{taint: fromNetwork})
 	} else if a.taint&(fromNetwork|fromDecoding) != 0 {
 		s.evaluates(line, a)
 	} else if f, ok := s.files[a.text]; ok && f.taint&fromDecoding != 0 {
@@ -229,10 +229,8 @@ func (s *shell) pipedProgram(line int, name string, stdin value) {
 	switch {
 	case stdin.taint&fromDecoding != 0:
 		s.report(bDecodeRun, line, 0.92, "")
-	case stdin.taint&fromNetwork != 0 && knownInstaller(s.source(line)):
-		s.report(bInstallerDoc, line, 0.3, "a well-known installer")
 	case stdin.taint&fromNetwork != 0:
-		s.report(bDownloadRun, line, 0.85, "")
+		s.evaluates(line, value{taint: fromNetwork})
 	case shellNames[name] && stdin.text != "" && s.depth < 3:
 		s.nestedShell(line, stdin)
 	}
@@ -300,7 +298,7 @@ func (s *shell) sendTo(line int, all value, stdin value) value {
 			body = join(body, f)
 		}
 	}
-	body.taint |= all.taint &^ (fromVariable | fromInput)
+	body.taint |= all.taint &^ (fromVariable | fromInput | fromCommand | fromHost)
 	host := ""
 	if m := remoteTarget.FindStringSubmatch(all.text); m != nil {
 		host = m[1]

@@ -289,7 +289,7 @@ var telltales = map[string][]telltale{
 	"kubectl":   {tell(`cluster-admin`, bRaiseRights, 0.8), tell(`get\s+secrets?\b.*(-A|--all-namespaces|-o)`, bReadSecret, 0.7), tell(`delete\s+(ns|namespace|all|pv).*(--all|\s-A)`, bWipe, 0.8)},
 	"aws":       {tell(`AdministratorAccess|attach-user-policy|create-access-key`, bRaiseRights, 0.75), tell(`s3\s+(rb|rm)\s.*(--force|--recursive)`, bWipe, 0.6), tell(`secretsmanager\s+(list-secrets|get-secret-value)|ssm\s+get-parameters-by-path.*decrypt`, bReadSecret, 0.5)},
 	"terraform": {tell(`destroy\b.*(-auto-approve|-force)`, bWipe, 0.65)},
-	"git":       {tell(`push\s+.*(--mirror|--all)\s+https?://`, bExfilFiles, 0.65), tell(`filter-branch|reset\s+--hard\s+.*&&\s*git\s+push\s+-f|push\s+.*(--force|-f)\b.*\b(main|master|--all)\b`, bWipe, 0.5)},
+	"git":       {tell(`push\s+.*(--mirror|--all)\s+https?://`, bExfilFiles, 0.65), tell(`filter-branch|reset\s+--hard\s+.*&&\s*git\s+push\s+-f|push\s+.*(--force|-f)\b.*\b(main|master|--all)\b`, bWipe, 0.5), tell(`reflog\s+expire\s.*(--expire=now|--all)`, bWipe, 0.45)},
 	"osascript": {tell(`display dialog.*(password|passcode).*hidden answer|hidden answer`, bFakePrompt, 0.88), tell(`with administrator privileges`, bRaiseRights, 0.7), tell(`login item`, bPersist, 0.75)},
 	"zenity":    {tell(`--password|--hide-text`, bFakePrompt, 0.8)},
 	"kdialog":   {tell(`--password`, bFakePrompt, 0.8)},

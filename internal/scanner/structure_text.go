@@ -114,7 +114,7 @@ func (v *visit) invisible(text string) {
 		if zeroWidth(r) {
 			run++
 			longest = max(longest, run)
-			if split < 0 && isLatin(before) && i+3 < len(text) && isLatin(nextRune(text[i:])) {
+			if split < 0 && r != 0x00AD && isLatin(before) && i+3 < len(text) && isLatin(nextRune(text[i:])) {
 				split = i
 			}
 		} else {

@@ -1,0 +1,99 @@
+package scanner
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// section gathers weak signals between two headings. Attacks in prose rarely use one
+// telling phrase; they combine an act, a reason and a way of not being noticed.
+type section struct {
+	heading string
+	weights map[string]float64 // by rule: the strongest occurrence
+	rules   map[string]*rule
+	at      map[string]signalPlace
+	text    strings.Builder
+}
+
+// signalPlace is where a signal stands.
+type signalPlace struct {
+	line    int
+	snippet string
+}
+
+// The thresholds of a section's summed weights.
+const (
+	signalsMedium = 1.15
+	signalsHigh   = 1.75
+	userInControl = 0.7 // taken off where the user decides
+)
+
+// consentText is prose that leaves the decision with the user.
+var consentText = regexp.MustCompile(`(?i)\b(ask (the user|them|first|before)|(with|after|get|wait for|needs?|requires?|obtain) (the |their |explicit )?(user's |user )?(consent|permission|approval|agreement|confirmation|go-ahead|ok)|only (if|when|after) (the user|they|asked)|(if|when|once|unless) (the user|they) (wants?|asks? for|requests?|agrees?|confirms?|says? so|approves?|chooses?)|show (the user|them|it|the)|let the user|confirm with|before (sending|uploading|deleting|running|anything is)|never (send|share|upload|post|forward|store|delete|print|log|ask for)|do(es)? not (send|share|upload|leave|store|transmit|log)|nothing (is sent|leaves|is uploaded)|stays on|pregunta (antes|al usuario)|demande (d'abord|à l'utilisateur|confirmation)|frage? (zuerst|den nutzer|nach)|vorher fragen)\b`)
+
+func (s *section) enter(v *visit, b block) {
+	if b.heading != s.heading || s.weights == nil {
+		s.close(v)
+		*s = section{heading: b.heading, weights: map[string]float64{}, rules: map[string]*rule{}, at: map[string]signalPlace{}}
+	}
+	if b.context != ctxCode && b.context != ctxSource && s.text.Len() < maxPassage {
+		s.text.WriteString(strings.Join(b.lines, " "))
+		s.text.WriteByte(' ')
+	}
+}
+
+func (s *section) add(r *rule, p *passage, m match, factor float64) {
+	switch p.context {
+	case ctxProse, ctxComment, ctxQuote, ctxTable, ctxHeading:
+	default:
+		return
+	}
+	if s.weights == nil {
+		return
+	}
+	if w := r.Signal * factor; w > s.weights[r.ID] {
+		s.weights[r.ID] = w
+		s.rules[r.ID] = r
+		s.at[r.ID] = signalPlace{p.lineAt(m.start), p.text[m.start:min(m.end, m.start+maxSnippet)]}
+	}
+}
+
+// close reports a section whose signals of different kinds add up.
+func (s *section) close(v *visit) {
+	if len(s.weights) < 2 {
+		return
+	}
+	sum := 0.0
+	ids := make([]string, 0, len(s.weights))
+	for id, w := range s.weights {
+		sum += w
+		ids = append(ids, id)
+	}
+	if consentText.MatchString(s.text.String()) {
+		sum -= userInControl
+	}
+	sum *= roleFactor(v.info.role)
+	if sum < signalsMedium {
+		return
+	}
+	sort.Slice(ids, func(i, j int) bool { return s.weights[ids[i]] > s.weights[ids[j]] })
+	titles := make([]string, 0, len(ids))
+	for _, id := range ids {
+		titles = append(titles, s.rules[id].Title)
+	}
+	severity, confidence := SeverityMedium, 0.62+min(0.15, (sum-signalsMedium)/4)
+	if sum >= signalsHigh {
+		severity, confidence = SeverityHigh, 0.62+min(0.16, (sum-signalsHigh)/4)
+	}
+	first := s.at[ids[0]]
+	category := s.rules[ids[0]].Category
+	v.findings.add(Finding{
+		RuleID: "static." + category + ".combined_signals", Category: category, Severity: severity, Confidence: confidence,
+		Title:       "Several signs of steering the agent against its user",
+		Message:     fmt.Sprintf("One section combines %s.", strings.Join(titles, ", ")),
+		Remediation: "Say openly what is done and why, and leave the decision with the user.",
+		FilePath:    v.file.Path, LineStart: first.line, Snippet: first.snippet,
+	}, s.heading+first.snippet)
+}
