@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"testing"
@@ -184,7 +185,7 @@ func TestUnknownUserIsAnsweredLikeAWrongPassword(t *testing.T) {
 	headers := []string{"X-Request-ID", "same"}
 	wrong := f.send("POST", "/v1/identity/users/"+user.UserID.String()+"/agents", "", body, headers...)
 	unknown := f.send("POST", "/v1/identity/users/"+uuid.NewString()+"/agents", "", body, headers...)
-	if wrong.status != 401 || unknown.status != 401 || string(wrong.body) != string(unknown.body) {
+	if wrong.status != 401 || unknown.status != 401 || !bytes.Equal(wrong.body, unknown.body) {
 		t.Errorf("the answers differ:\n%s\n%s", wrong.body, unknown.body)
 	}
 }

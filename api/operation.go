@@ -100,6 +100,9 @@ func (s *Server) findOperation(next http.Handler) http.Handler {
 			return
 		}
 		traceOf(r.Context()).operation = op.id
+		// Answers are for their caller alone, and some hold keys.
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operationKey{}, op)))
 	})
 }

@@ -112,7 +112,7 @@ func errInvalidCursor() error {
 }
 
 func encodePosition(at store.Position) []byte {
-	micros := binary.BigEndian.AppendUint64(nil, uint64(at.CreatedAt.UnixMicro())) //nolint:gosec // read back the same way
+	micros := binary.BigEndian.AppendUint64(nil, uint64(at.CreatedAt.UnixMicro()))
 	return append(micros, at.ID[:]...)
 }
 

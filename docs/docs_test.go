@@ -18,7 +18,7 @@ import (
 )
 
 // Codes that callers never see: they are caught where they arise.
-var unseen = []string{"api_key_not_found", "idempotency_key_not_found"}
+var unseen = []string{"api_key_not_found"}
 
 func TestEveryErrorCodeIsDocumentedOnce(t *testing.T) {
 	t.Parallel()

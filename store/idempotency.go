@@ -49,8 +49,12 @@ func (s *Store) ClaimIdempotencyKey(ctx context.Context, k IdempotencyKey, finge
 		return nil, KeptAnswer{}, translate(err, "")
 	}
 	kept, err := s.q.GetIdempotencyKey(ctx, db.GetIdempotencyKeyParams{Scope: k.Scope, Operation: k.Operation, Key: k.Key})
+	if errors.Is(err, pgx.ErrNoRows) {
+		// It expired and was swept between the two statements: it is free now.
+		return s.ClaimIdempotencyKey(ctx, k, fingerprint, lease, lifetime)
+	}
 	if err != nil {
-		return nil, KeptAnswer{}, translate(err, "idempotency_key")
+		return nil, KeptAnswer{}, translate(err, "")
 	}
 	answer := KeptAnswer{Fingerprint: kept.Fingerprint, Headers: kept.Headers, Body: kept.Body}
 	if kept.Status != nil {
