@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/course-marketplace/backend/api/client"
+	"github.com/course-marketplace/backend/internal/devstack/stacktest"
 )
 
 // startPatience is for a machine that does other things besides.
@@ -104,7 +105,7 @@ func (d *devProcess) awaitExit(t *testing.T) int {
 // the next.
 func TestDev(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "dev")
+	dir := filepath.Join(stacktest.Dir(t), "dev")
 
 	first := startDev(t, dir)
 	creds := checkCredentialsFile(t, dir)
@@ -159,7 +160,7 @@ func TestDevNamesABusyPort(t *testing.T) {
 	}
 	defer holder.Close()
 	port := holder.Addr().(*net.TCPAddr).Port
-	dir := filepath.Join(t.TempDir(), "dev")
+	dir := filepath.Join(stacktest.Dir(t), "dev")
 	got := marketplace(t, nil, "dev", "--dir", dir, "--port-base", strconv.Itoa(port))
 	if got.code == 0 || !strings.Contains(got.stderr, fmt.Sprintf("port %d (API) is in use", port)) {
 		t.Errorf("exit %d: %s", got.code, got.stderr)

@@ -57,6 +57,7 @@ func newRootCommand() *cobra.Command {
 		newDevCommand(),
 		newDemoCommand(),
 		newAdminCommand(),
+		newScanCommand(),
 		newVersionCommand(),
 	)
 	return root
