@@ -107,11 +107,15 @@ func (p *payout) setup(ctx workflow.Context) error {
 	})
 }
 
+// validateRetry turns away what cannot have failed. While a settlement is under way the
+// database may know already that it failed: the retry takes its turn after it.
 func (p *payout) validateRetry(_ workflow.Context, _ RetryCommand) error {
-	if p.state.Status != "" && p.state.Status != market.PayoutFailed {
+	switch p.state.Status {
+	case "", market.PayoutSubmitted, market.PayoutFailed:
+		return nil
+	default:
 		return Fail(market.Conflict("payout_not_failed", "The payout is %s; only a failed one can be retried.", p.state.Status).With("status", p.state.Status))
 	}
-	return nil
 }
 
 // retry puts a failed payout back to submitted; run, which waits for that, goes on.
@@ -148,6 +152,10 @@ func (p *payout) advance(ctx workflow.Context) error {
 // settle moves the money. Outages are retried; a refusal, or running out of tries,
 // fails the payout and leaves the escrow as it is.
 func (p *payout) settle(ctx workflow.Context) error {
+	if err := p.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer p.turn.Unlock()
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -168,5 +169,34 @@ func TestHeldPayoutGoesOnWhenSignalled(t *testing.T) {
 	}
 	if took := env.Now().Sub(start); took > 30*time.Second {
 		t.Errorf("the signal did not wake it: %s", took)
+	}
+}
+
+// Support can see in the database that a settlement failed before the workflow has
+// heard of it: the retry waits for that instead of being turned away.
+func TestPayoutRetryTakesItsTurnAfterTheSettlement(t *testing.T) {
+	t.Parallel()
+	env, s := newPayoutEnvironment(t)
+	s.settleError = func(try int) error {
+		if try == 1 {
+			return refusal()
+		}
+		return nil
+	}
+	var answered error
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name != workflows.ActivityFailPayout {
+			return
+		}
+		env.UpdateWorkflow(workflows.UpdateRetry, "at-once", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(_ any, err error) { answered = err },
+		}, workflows.RetryCommand{})
+	})
+	env.ExecuteWorkflow(workflows.Payout, workflows.PayoutInput{PayoutID: uuid.New()})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if answered != nil || s.tries != 2 || s.state.Status != market.PayoutSettled {
+		t.Errorf("retry answered %v, tries %d, ended as %s", answered, s.tries, s.state.Status)
 	}
 }
