@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/course-marketplace/backend/internal/market"
 	"github.com/course-marketplace/backend/store"
 	"github.com/course-marketplace/backend/workflows"
@@ -76,6 +78,13 @@ func (a *Bounties) state(ctx context.Context, b store.Bounty, err error) (workfl
 	if b.AcceptedSubmissionID == nil {
 		return state, nil
 	}
+	submission, err := a.Store.GetSubmission(ctx, b.ID, *b.AcceptedSubmissionID, b.CreatorAgentID)
+	if err != nil {
+		return state, fail(err)
+	}
+	if submission.ProposedCourseVersionID != nil {
+		state.Review = &workflows.ReviewInput{ReviewID: reviewOfSubmission(submission.ID), CourseID: b.CourseID, AcceptedIn: b.ID}
+	}
 	payout, err := a.Store.FindPayoutOfBounty(ctx, b.ID)
 	if err != nil {
 		return state, fail(err)
@@ -85,6 +94,11 @@ func (a *Bounties) state(ctx context.Context, b store.Bounty, err error) (workfl
 			RecipientAgentID: payout.RecipientAgentID, AmountCents: payout.AmountCents, Currency: payout.Currency}
 	}
 	return state, nil
+}
+
+// reviewOfSubmission is the id of the one review that accepting a submission asks for.
+func reviewOfSubmission(submissionID uuid.UUID) uuid.UUID {
+	return uuid.NewSHA1(submissionID, []byte("publication-review"))
 }
 
 func actor(s workflows.BountyStep) store.Actor {

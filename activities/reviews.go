@@ -28,6 +28,12 @@ func (a *Reviews) RequestReview(ctx context.Context, s workflows.ReviewStep) (wo
 	return reviewState(a.Store.RequestReview(ctx, s.ReviewID, s.CourseID, store.Actor{AgentID: s.ActorAgentID, RequestKey: s.RequestKey}))
 }
 
+// QueueAcceptedVersion queues the review of the version that a bounty's accepted
+// submission proposes.
+func (a *Reviews) QueueAcceptedVersion(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
+	return reviewState(a.Store.QueueAcceptedVersion(ctx, s.ReviewID, s.BountyID))
+}
+
 // BeginScan marks the review as being scanned and says which layers to run.
 func (a *Reviews) BeginScan(ctx context.Context, s workflows.ReviewStep) (workflows.ReviewState, error) {
 	state, err := reviewState(a.Store.BeginScan(ctx, s.ReviewID))

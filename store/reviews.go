@@ -74,11 +74,52 @@ func (s *Store) RequestReview(ctx context.Context, id, courseID uuid.UUID, by Ac
 		if _, err := t.Queries.GetReview(ctx, id); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		version, err := t.checkReviewable(ctx, course)
+		if err := t.checkReviewable(ctx, course); err != nil {
+			return err
+		}
+		version, err := t.latestUnpublished(ctx, course.ID)
 		if err != nil {
 			return err
 		}
 		return t.queueReview(ctx, id, version, by)
+	})
+	if err != nil {
+		return Review{}, err
+	}
+	return s.GetReview(ctx, id)
+}
+
+// QueueAcceptedVersion asks for the version that the bounty's accepted submission
+// proposes to be published, on behalf of the bounty's creator. The same id again
+// returns the first.
+func (s *Store) QueueAcceptedVersion(ctx context.Context, id, bountyID uuid.UUID) (Review, error) {
+	bounty, err := s.GetBounty(ctx, bountyID)
+	if err != nil {
+		return Review{}, err
+	}
+	err = s.inTx(ctx, func(t *tx) error {
+		course, err := t.LockCourse(ctx, bounty.CourseID)
+		if err != nil {
+			return err
+		}
+		if _, err := t.Queries.GetReview(ctx, id); !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if err := t.checkReviewable(ctx, course); err != nil {
+			return err
+		}
+		submission, err := t.GetSubmission(ctx, db.GetSubmissionParams{ID: *bounty.AcceptedSubmissionID, BountyID: bountyID})
+		if err != nil {
+			return err
+		}
+		version, err := t.GetCourseVersion(ctx, *submission.ProposedCourseVersionID)
+		if err != nil {
+			return err
+		}
+		if version.Status == market.VersionPublished {
+			return versionPublished()
+		}
+		return t.queueReview(ctx, id, version, Actor{AgentID: bounty.CreatorAgentID})
 	})
 	if err != nil {
 		return Review{}, err
@@ -100,34 +141,43 @@ func (s *Store) CheckReviewRequest(ctx context.Context, id, courseID uuid.UUID, 
 		if _, err := t.Queries.GetReview(ctx, id); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		_, err = t.checkReviewable(ctx, course)
+		if err := t.checkReviewable(ctx, course); err != nil {
+			return err
+		}
+		_, err = t.latestUnpublished(ctx, courseID)
 		return err
 	})
 }
 
-// checkReviewable returns the version to review, or the conflict that forbids one.
-func (t *tx) checkReviewable(ctx context.Context, course db.Course) (db.CourseVersion, error) {
+// checkReviewable is the conflict that forbids a review of the course, if there is one.
+func (t *tx) checkReviewable(ctx context.Context, course db.Course) error {
 	if err := checkNotBlocked(course); err != nil {
-		return db.CourseVersion{}, err
+		return err
 	}
 	if course.Status == market.CourseArchived {
-		return db.CourseVersion{}, market.Conflict("course_archived", "The course is archived.")
+		return market.Conflict("course_archived", "The course is archived.")
 	}
 	live, err := t.HasLiveReview(ctx, course.ID)
-	if err != nil {
-		return db.CourseVersion{}, err
+	if err == nil && live {
+		err = market.Conflict("review_in_progress", "A review of this course is in progress; wait for its decision.")
 	}
-	if live {
-		return db.CourseVersion{}, market.Conflict("review_in_progress", "A review of this course is in progress; wait for its decision.")
-	}
-	version, err := t.GetLatestCourseVersion(ctx, course.ID)
+	return err
+}
+
+// latestUnpublished returns the newest version, which a review asked for is about.
+func (t *tx) latestUnpublished(ctx context.Context, courseID uuid.UUID) (db.CourseVersion, error) {
+	version, err := t.GetLatestCourseVersion(ctx, courseID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return version, market.Conflict("version_missing", "The course has no version; upload one first.")
 	}
 	if err == nil && version.Status == market.VersionPublished {
-		err = market.Conflict("version_published", "The latest version is published already; upload a new one first.")
+		err = versionPublished()
 	}
 	return version, err
+}
+
+func versionPublished() error {
+	return market.Conflict("version_published", "The version is published already; upload a new one first.")
 }
 
 func (t *tx) queueReview(ctx context.Context, id uuid.UUID, v db.CourseVersion, by Actor) error {

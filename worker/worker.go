@@ -77,6 +77,7 @@ func Register(w worker.Registry, p Parts, rules config.Rules) {
 
 	reviews := &activities.Reviews{Store: p.Store, Storage: p.Storage}
 	register(w, workflows.ActivityRequestReview, reviews.RequestReview)
+	register(w, workflows.ActivityQueueAccepted, reviews.QueueAcceptedVersion)
 	register(w, workflows.ActivityBeginScan, reviews.BeginScan)
 	register(w, workflows.ActivityScanLayer, reviews.ScanLayer)
 	register(w, workflows.ActivityConcludeScan, reviews.ConcludeScan)

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/course-marketplace/backend/internal/market"
@@ -67,6 +66,8 @@ type BountyState struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	// Payout is set once the bounty is being paid out.
 	Payout *PayoutInput `json:"payout,omitempty"`
+	// Review is set once a submission is accepted that proposes a version of the course.
+	Review *ReviewInput `json:"review,omitempty"`
 }
 
 // Bounty drives a bounty from its first fund, open or cancel until it is paid,
@@ -144,6 +145,11 @@ func (b *bounty) run(ctx workflow.Context) error {
 			return err
 		}
 	}
+	if b.state.Review != nil {
+		if err := b.startReview(ctx); err != nil {
+			return err
+		}
+	}
 	if err := workflow.Await(ctx, func() bool { return b.state.Status.Final() || b.state.Payout != nil }); err != nil {
 		return err
 	}
@@ -180,6 +186,23 @@ func (b *bounty) awaitDecision(ctx workflow.Context) error {
 	return err
 }
 
+// startReview has the accepted version reviewed for publication, on its own: payment
+// does not wait for it.
+func (b *bounty) startReview(ctx workflow.Context) error {
+	in := *b.state.Review
+	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            ReviewWorkflowID(in.ReviewID),
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		TypedSearchAttributes: temporal.NewSearchAttributes(BountyKey.ValueSet(b.id.String()), CourseKey.ValueSet(in.CourseID.String())),
+		StaticSummary:         "Review of an accepted version of course " + in.CourseID.String(),
+	})
+	err := workflow.ExecuteChildWorkflow(child, PublicationReview, in).GetChildWorkflowExecution().Get(ctx, nil)
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return nil
+	}
+	return err
+}
+
 // awaitPayout drives the payout as a child that outlives this run if need be.
 func (b *bounty) awaitPayout(ctx workflow.Context) error {
 	in := *b.state.Payout
@@ -190,8 +213,9 @@ func (b *bounty) awaitPayout(ctx workflow.Context) error {
 		StaticSummary:         in.Summary(),
 	})
 	err := workflow.ExecuteChildWorkflow(child, Payout, in).Get(ctx, nil)
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		// Support restarted the payout by itself: wait for what it does.
+	if err != nil && ctx.Err() == nil {
+		// Support runs the payout by itself, or an operator ended it and support will
+		// start it anew: wait for what becomes of it.
 		err = workflow.ExecuteActivity(pollOptions(ctx, "Wait for the payout"), ActivityAwaitSettlement, in.PayoutID).Get(ctx, nil)
 	}
 	if err != nil {

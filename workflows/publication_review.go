@@ -19,6 +19,9 @@ func ReviewWorkflowID(id uuid.UUID) string { return "publication-review/" + id.S
 type ReviewInput struct {
 	ReviewID uuid.UUID `json:"review_id"`
 	CourseID uuid.UUID `json:"course_id"`
+	// AcceptedIn is the bounty whose accepted submission proposes the version to review.
+	// Such a review queues itself; others are queued by the update request.
+	AcceptedIn uuid.UUID `json:"accepted_in,omitzero"`
 }
 
 // The updates that a PublicationReview workflow takes. Each answers with a ReviewState.
@@ -51,6 +54,7 @@ type ReviewDecision struct {
 // a ReviewState, but for ScanLayer, which takes a LayerScan.
 const (
 	ActivityRequestReview = "RequestReview"
+	ActivityQueueAccepted = "QueueAcceptedVersion"
 	ActivityBeginScan     = "BeginScan"
 	ActivityScanLayer     = "ScanLayer"
 	ActivityConcludeScan  = "ConcludeScan"
@@ -63,6 +67,7 @@ const (
 type ReviewStep struct {
 	ReviewID     uuid.UUID       `json:"review_id"`
 	CourseID     uuid.UUID       `json:"course_id,omitzero"`
+	BountyID     uuid.UUID       `json:"bounty_id,omitzero"`
 	ActorAgentID uuid.UUID       `json:"actor_agent_id,omitzero"`
 	RequestKey   string          `json:"request_key,omitempty"`
 	Decision     *ReviewDecision `json:"decision,omitempty"`
@@ -170,8 +175,27 @@ func (r *review) decide(ctx workflow.Context, activity, summary string, d Review
 	return r.state, err
 }
 
+// queueAccepted queues the review of a version that a bounty's creator has accepted.
+// Where there can be none, for the course is blocked or already under review, the run
+// ends; the owner may ask for one later.
+func (r *review) queueAccepted(ctx workflow.Context) error {
+	err := r.transact(ctx, insistentOptions(ctx, "Queue the accepted version"), ActivityQueueAccepted,
+		ReviewStep{ReviewID: r.in.ReviewID, BountyID: r.in.AcceptedIn})
+	if e, ok := DomainError(err); ok {
+		r.refused = true
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("Not reviewed: `%s`, %s", e.Code, e.Detail))
+		return nil
+	}
+	return err
+}
+
 // run scans, then waits for the decision.
 func (r *review) run(ctx workflow.Context) error {
+	if r.in.AcceptedIn != uuid.Nil {
+		if err := r.queueAccepted(ctx); err != nil {
+			return err
+		}
+	}
 	if err := workflow.Await(ctx, func() bool { return r.refused || r.state.Status != "" }); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package market
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -57,9 +58,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 // With returns a copy of e that carries one more detail.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
-	c.Details = make(map[string]any, len(e.Details)+1)
-	for k, v := range e.Details {
-		c.Details[k] = v
+	c.Details = maps.Clone(e.Details)
+	if c.Details == nil {
+		c.Details = map[string]any{}
 	}
 	c.Details[key] = value
 	return &c
