@@ -45,6 +45,7 @@ func (s *Server) requireFlag(next http.Handler) http.Handler {
 // flagCache keeps the flags for flagLifetime.
 type flagCache struct {
 	store *store.Store
+	now   func() time.Time
 
 	mu     sync.Mutex
 	values map[string]bool
@@ -54,12 +55,12 @@ type flagCache struct {
 func (c *flagCache) enabled(ctx context.Context, key string) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.values == nil || time.Since(c.readAt) > flagLifetime {
+	if c.values == nil || c.now().Sub(c.readAt) > flagLifetime {
 		flags, err := c.store.ListFeatureFlags(ctx)
 		if err != nil {
 			return false, err
 		}
-		c.values, c.readAt = make(map[string]bool, len(flags)), time.Now()
+		c.values, c.readAt = make(map[string]bool, len(flags)), c.now()
 		for _, f := range flags {
 			c.values[f.Key] = f.Enabled
 		}

@@ -86,7 +86,7 @@ func New(o Options) (*Server, error) {
 		store: o.Store, flows: o.Flows, storage: o.Storage, reviewLinkLifetime: o.ReviewLinkLifetime, sealer: o.Sealer, log: o.Logger, passwords: o.Passwords, limits: o.Limits,
 		publicURL: strings.TrimSuffix(o.PublicURL, "/"), trustedProxies: o.TrustedProxies,
 		codehostConfigured: o.CodehostConfigured, metrics: o.Metrics,
-		operations: ops, features: flagCache{store: o.Store},
+		operations: ops, features: flagCache{store: o.Store, now: time.Now},
 	}
 	if s.validate, err = ValidateRequests(s.fail); err != nil {
 		return nil, err
