@@ -27,9 +27,7 @@ func runJavaScript(in *interpreter, n *node) {
 			in.scope["\x00return"] = merge(in.scope["\x00return"], evaluateJavaScript(in, c))
 		}
 	case "for_in_statement":
-		items := evaluateJavaScript(in, n.get("right"))
-		items.list = nil
-		in.destructure(n.get("left"), items)
+		in.destructure(n.get("left"), loopItem(evaluateJavaScript(in, n.get("right"))))
 		runJavaScript(in, n.get("body"))
 	case "call_expression", "assignment_expression", "await_expression", "new_expression", "binary_expression", "member_expression", "augmented_assignment_expression",
 		"arrow_function", "function_expression", "ternary_expression", "template_string", "object", "array", "sequence_expression", "unary_expression", "subscript_expression", "parenthesized_expression":

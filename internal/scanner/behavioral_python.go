@@ -27,9 +27,7 @@ func runPython(in *interpreter, n *node) {
 			in.scope["\x00return"] = merge(in.scope["\x00return"], evaluatePython(in, c))
 		}
 	case "for_statement":
-		items := evaluatePython(in, n.get("right"))
-		items.list = nil
-		in.bind(n.get("left"), items)
+		in.bind(n.get("left"), loopItem(evaluatePython(in, n.get("right"))))
 		runPython(in, n.get("body"))
 	case "with_item":
 		in.pythonWith(n)

@@ -92,7 +92,7 @@ func capabilityRisk(observed []Observation) int {
 
 func mismatchFinding(m Mismatch) Finding {
 	f := Finding{
-		RuleID: "capabilities." + m.ReasonCode, Category: "capabilities", Severity: m.Severity, Confidence: 0.75,
+		RuleID: "capabilities." + m.ReasonCode, Category: "undeclared_capability", Severity: m.Severity, Confidence: 0.75,
 		FilePath: m.FilePath, LineStart: m.LineStart, Snippet: m.Observed,
 		Remediation: "Apply the declaration patch that the report carries, or remove the use.",
 	}

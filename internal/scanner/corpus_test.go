@@ -116,33 +116,14 @@ func TestCorpusMeasure(t *testing.T) {
 			t.Errorf("benign and blocked: %s: %s", r.name, topFinding(r.report))
 		}
 	}
-	if os.Getenv("DETAIL") != "" {
-		for _, r := range results {
-			if r.split != "dev" {
-				continue
-			}
-			if r.label == "malicious" && r.report.Verdict == VerdictAllow || r.label == "benign" && r.report.Verdict != VerdictAllow {
-				fmt.Printf("## %s %s %d\n", r.name, r.report.Verdict, r.report.RiskScore)
-				for _, f := range r.report.Findings {
-					if severityRank[f.Severity] >= 2 {
-						fmt.Printf("   %s %s %.2f %s:%d %s\n", f.Severity, f.RuleID, f.Confidence, f.FilePath, f.LineStart, f.Snippet)
-					}
-				}
-			}
-		}
-		held := []scored{}
-		for _, r := range results {
-			if r.split != "dev" {
-				held = append(held, r)
-			}
-		}
-		fmt.Println("HELD OUT\n" + measure(held)[:700])
-	}
 	if float64(allowed) > 0.05*float64(malicious) {
 		t.Errorf("%d of %d malicious samples are allowed, more than 5 %%", allowed, malicious)
 	}
 	if *benchCorpus {
-		t.Log("\n" + measure(results))
+		t.Log("\nall samples\n" + measure(results))
+		for _, split := range []string{"dev", "holdout"} {
+			t.Log("\nsplit " + split + "\n" + measure(splitOf(results, split)))
+		}
 	}
 }
 
@@ -249,4 +230,15 @@ func interval(k, n int) string {
 	center := (p + z*z/(2*size)) / (1 + z*z/size)
 	half := z / (1 + z*z/size) * math.Sqrt(p*(1-p)/size+z*z/(4*size*size))
 	return fmt.Sprintf("%.2f [%.2f, %.2f] %d/%d", p, max(center-half, 0), min(center+half, 1), k, n)
+}
+
+// splitOf keeps the samples of one split: rules are tuned on dev and judged on holdout.
+func splitOf(results []scored, split string) []scored {
+	var out []scored
+	for _, r := range results {
+		if r.split == split {
+			out = append(out, r)
+		}
+	}
+	return out
 }

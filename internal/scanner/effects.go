@@ -59,6 +59,10 @@ func (p *program) leak(line int, host string, sent taint, address, body, header 
 	if host != "" && isLocal(host) {
 		return
 	}
+	known := 1.0
+	if host != "" && p.isDeclared(host) {
+		known = 0.6 // openly declared, so the reviewer knows where it goes
+	}
 	switch {
 	case sent&(fromSecretFile|fromAllEnv) != 0:
 		p.report(bExfilSecret, line, 0.92, detail)
@@ -67,11 +71,11 @@ func (p *program) leak(line int, host string, sent taint, address, body, header 
 	case sent&fromHomeWalk != 0:
 		p.report(bExfilFiles, line, 0.88, detail)
 	case sent&fromWalk != 0 && sent&fromFile != 0:
-		p.report(bExfilFiles, line, 0.62, detail)
+		p.report(bExfilFiles, line, 0.66*known, detail)
 	case sent&fromHost != 0:
-		p.report(bExfilHost, line, 0.68, detail)
+		p.report(bExfilHost, line, 0.68*known, detail)
 	case uploads && sent&fromCommand != 0:
-		p.report(bExfilOutput, line, 0.6, detail)
+		p.report(bExfilOutput, line, 0.6*known, detail)
 	case uploads && sent&fromFile != 0:
 		p.report(bExfilFile, line, 0.5, detail)
 	}
@@ -291,6 +295,8 @@ func (p *program) deletes(line int, path value, recursive bool) {
 		p.report(bWipe, line, 0.5, target)
 	case path.taint&fromHomeWalk != 0:
 		p.report(bEncryptFiles, line, 0.85, target)
+	case recursive && strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "/tmp") && !strings.HasPrefix(target, "/var/tmp") && classifyPath(target) != pathSystem && !strings.Contains(target, unknownText):
+		p.report(bWipe, line, 0.36, target)
 	case classifyPath(target) == pathSystem && recursive:
 		p.report(bWipe, line, 0.8, target)
 	case strings.Contains(target, "_history"):

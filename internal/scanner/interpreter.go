@@ -146,8 +146,14 @@ func (in *interpreter) invoke(f *function, c call) value {
 		}
 	}
 	in.scope["\x00return"] = value{}
-	in.lang.run(in, f.body)
-	result := in.scope["\x00return"]
+	var result value
+	switch f.body.kind {
+	case "statement_block", "block", "class_body":
+		in.lang.run(in, f.body)
+		result = in.scope["\x00return"]
+	default: // an arrow function or lambda whose body is its result
+		result = in.lang.evaluate(in, f.body)
+	}
 	in.pop()
 	in.calls--
 	f.active = false
@@ -189,8 +195,8 @@ func (in *interpreter) apply(callee value, c call) value {
 	if f, ok := in.functions[lastName(c.name)]; ok {
 		return in.invoke(f, c)
 	}
-	in.callbacks(c)
-	out := value{taint: c.receiver.taint, names: c.receiver.names, callee: c.name}
+	returned := in.callbacks(c)
+	out := value{taint: c.receiver.taint | returned.taint, names: appendNames(c.receiver.names, returned.names), callee: c.name}
 	for _, a := range c.args {
 		out.taint |= a.taint
 		out.names = appendNames(out.names, a.names)
@@ -204,7 +210,8 @@ func (in *interpreter) apply(callee value, c call) value {
 
 // callbacks hands the receiver's origin to functions passed as arguments, as
 // promises, array methods and event handlers do.
-func (in *interpreter) callbacks(c call) {
+func (in *interpreter) callbacks(c call) value {
+	var out value
 	for _, a := range c.args {
 		if a.fn == nil {
 			continue
@@ -220,8 +227,14 @@ func (in *interpreter) callbacks(c call) {
 		for i := range args {
 			args[i] = item
 		}
-		in.invoke(a.fn, call{args: args, line: c.line})
+		out = join(out, in.invoke(a.fn, call{args: args, line: c.line}))
+		// A search that keeps the files which hold credentials is a search for them.
+		if last := lastName(c.name); (last == "filter" || last == "find") && item.taint&fromWalk != 0 && secretSearch.MatchString(a.fn.body.source()) {
+			out.taint |= fromSecretFile
+			out.names = appendNames(out.names, []string{"files that look like credentials"})
+		}
 	}
+	return value{taint: out.taint, names: out.names}
 }
 
 func powerfulCall(name string) bool {
@@ -255,6 +268,17 @@ func (c call) all() value {
 		out.names = appendNames(out.names, v.names)
 	}
 	return out
+}
+
+// loopItem is what a loop's variable stands for: any of the listed items.
+func loopItem(items value) value {
+	if len(items.list) > 0 {
+		out := join(interleave(items.list, "\n")...)
+		out.taint |= items.taint
+		return out
+	}
+	items.list = nil
+	return items
 }
 
 // commandLine is a list's elements joined as a shell would see them.

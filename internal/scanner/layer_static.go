@@ -2,12 +2,36 @@ package scanner
 
 import (
 	"math"
+	"path"
+	"regexp"
 	"strings"
 	"time"
 )
 
 func staticLayer() Layer {
-	return Layer{Name: LayerStatic, Limit: 2 * time.Minute, visit: visitStatic}
+	return Layer{Name: LayerStatic, Limit: 2 * time.Minute, visit: visitStatic, newState: func() any { return &staticState{} }}
+}
+
+// staticState is what the layer knows about the bundle as a whole.
+type staticState struct {
+	known, security bool
+}
+
+// teachesSecurity reports a bundle whose main file is dense with the vocabulary of
+// defending against attacks. It softens what is quoted or shown as code, never what
+// is said to the agent directly.
+func (v *visit) teachesSecurity() bool {
+	state := v.state.(*staticState)
+	if !state.known {
+		state.known = true
+		if main, ok := v.bundle.MainFile(); ok {
+			if text, err := main.readText(); err == nil {
+				hits := len(discussion.FindAllStringIndex(text[:min(len(text), maxPassage)], 60))
+				state.security = hits >= 3 && hits*300 >= min(len(text), maxPassage)
+			}
+		}
+	}
+	return state.security
 }
 
 // visitStatic matches the rule pack against a file's passages, plain and decoded.
@@ -47,6 +71,7 @@ func visitStatic(v *visit) {
 
 func (v *visit) matchBlock(b block) {
 	for _, p := range newPassage(b).pieces() {
+		p.taught = v.teachesSecurity()
 		v.matchPassage(&p)
 		if b.context == ctxSource || b.context == ctxCode {
 			continue
@@ -83,7 +108,7 @@ func (v *visit) matchPassage(p *passage) {
 			v.signals.add(r, p, m, factor)
 			continue
 		}
-		confidence := r.Confidence * factor * roleFactor(v.info.role)
+		confidence := r.Confidence * factor * v.placeFactor(p.text)
 		if p.encoding != "" {
 			confidence = math.Min(1, confidence*1.15)
 		}
@@ -94,6 +119,22 @@ func (v *visit) matchPassage(p *passage) {
 			Snippet: p.text[m.start:min(m.end, m.start+maxSnippet)],
 		}, p.text[m.start:m.end])
 	}
+}
+
+// agentNamed is text that speaks of agents, which a licence does not.
+var agentNamed = regexp.MustCompile(`(?i)\b(a\.?i\.?|assistants?|agents?|language models?|llms?|chatbots?)\b`)
+
+// placeFactor is roleFactor, less a licence's discount for text that speaks to
+// agents, and with one for tables of data.
+func (v *visit) placeFactor(text string) float64 {
+	if v.info.role == roleLicence && agentNamed.MatchString(text) {
+		return 0.95
+	}
+	switch strings.ToLower(path.Ext(v.file.Path)) {
+	case ".csv", ".tsv", ".jsonl":
+		return 0.6 * roleFactor(v.info.role)
+	}
+	return roleFactor(v.info.role)
 }
 
 // roleFactor lowers confidence where attack-like text is expected: fixtures and

@@ -15,6 +15,8 @@ type passage struct {
 	offsets []int // start offset in text of each source line
 	// encoding names how the text was hidden, "" for plain text.
 	encoding string
+	// taught is set in a bundle whose subject is security: what it quotes is likely an example.
+	taught bool
 }
 
 const maxPassage = 16 << 10
@@ -88,7 +90,7 @@ var regexpText = regexp.MustCompile(`\\[swbd][+*]?|\(\?:|\.\*|\w\|\w`)
 
 var (
 	// discussion is the vocabulary of prose about attacks rather than of attacks.
-	discussion = regexp.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]e|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit)|ataque\w*|atacante\w*|inyecci\w+|malicios\w+|ejemplo|angriff\w*|angreifer\w*|schadsoftware|beispiel\w*|attaqu\w+|exemple|malveillant\w*|injeç\w+|exemplo|esempio|attacco)\b|攻击|注入|例如|攻撃|インジェクション|공격|атак|злоумышленник|например|инъекц`)
+	discussion = regexp.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]es?|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit)|ataque\w*|atacante\w*|inyecci\w+|malicios\w+|ejemplo|angriff\w*|angreifer\w*|schadsoftware|beispiel\w*|attaqu\w+|exemple|malveillant\w*|injeç\w+|exemplo|esempio|attacco)\b|攻击|注入|例如|攻撃|インジェクション|공격|атак|злоумышленник|например|инъекц`)
 	negation   = regexp.MustCompile(`(?i)\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|avoid|refuse to|refuse|won't|will not|cannot|can't|rather than|forbidden to|reject|block(?:s|ed|ing)?|flags?|warn(?:s|ing)? (?:against|about)|prevent(?:s|ing)?|detect(?:s|ing)?|any attempt to|attempts? to|asks? (?:you|the \w+) to|tr(?:y|ies|ying) to|tells? (?:you|the \w+) to|claims? (?:that|to))\b[^.;!?:]{0,70}$`)
 	reported   = regexp.MustCompile(`(?i)\b(attackers?|adversar(?:y|ies)|malware|phishing (?:mails?|e-?mails?|pages?)|scammers?|a malicious \w+|hostile \w+|an injected \w+|the payload|the victim|criminals?|injections?)\b[^.;!?]{0,120}$`)
 	forbidden  = regexp.MustCompile(`(?i)^[^.;!?]{0,50}\b(?:(?:is|are|be) (?:off limits|forbidden|not allowed|prohibited|banned|dangerous|a sign|signs|an attack|attacks|rejected|blocked|refused|never)|must never|is not permitted|-> |→)`)
@@ -102,13 +104,14 @@ var (
 // report it.
 func (p *passage) discount(start, end int) float64 {
 	sentence := p.sentenceBefore(start)
+	taught := p.taught && (p.context == ctxQuote || p.context == ctxCode || p.context == ctxTable)
 	quoted := p.context == ctxQuote || p.context == ctxTable || openQuote.MatchString(sentence) && closesQuote(p.text[end:])
 	about := discussion.MatchString(sentence) || discussion.MatchString(p.heading) || discussion.MatchString(tail(p.intro, 200))
 	switch {
 	case p.context == ctxComment || p.encoding != "":
 		return 1
-	case p.context == ctxCode && about:
-		return 0.45
+	case p.context == ctxCode && about, taught:
+		return 0.4
 	case forbidden.MatchString(p.text[end:]):
 		return 0.45
 	case regexpText.MatchString(p.text[start:end]):
@@ -117,7 +120,7 @@ func (p *passage) discount(start, end int) float64 {
 		return 0.3
 	case negation.MatchString(sentence) && !turnBack.MatchString(negation.FindString(sentence)):
 		return 0.4
-	case quoted && discussion.MatchString(p.text):
+	case quoted && (p.taught || p.context != ctxQuote && discussion.MatchString(p.text)):
 		return 0.4
 	case about && p.context == ctxHeading:
 		return 0.4

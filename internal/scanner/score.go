@@ -27,7 +27,7 @@ const (
 // severityWeight is the share of the remaining risk that one certain finding takes.
 var severityWeight = map[Severity]float64{SeverityInfo: 0, SeverityLow: 0.04, SeverityMedium: 0.20, SeverityHigh: 0.50, SeverityCritical: 0.80}
 
-// riskScore is 100 × (1 − Π(1 − weight × confidence × repeat)) over distinct
+// riskScore is 100 × (1 − Π(1 − weight × repeat)) over distinct
 // findings: a second finding adds to what risk is left, so a hundred trifles never
 // look like one theft, and hits on the same lines count once, by the worst of them.
 func riskScore(findings []Finding) int {
@@ -36,7 +36,7 @@ func riskScore(findings []Finding) int {
 	for _, f := range distinct(findings) {
 		repeat := math.Pow(repeatFactor, float64(repeats[f.RuleID]))
 		repeats[f.RuleID]++
-		remaining *= 1 - severityWeight[f.Severity]*f.Confidence*repeat
+		remaining *= 1 - weight(f)*repeat
 	}
 	return int(math.Round(100 * (1 - remaining)))
 }
@@ -75,7 +75,16 @@ func distinct(findings []Finding) []Finding {
 	return kept
 }
 
-func weight(f Finding) float64 { return severityWeight[f.Severity] * f.Confidence }
+// weight is what one finding is worth. Doubt counts twice: below reviewConfidence the
+// confidence is squared, so that a course full of quoted attacks stays below what one
+// likely attack scores.
+func weight(f Finding) float64 {
+	c := f.Confidence
+	if c < reviewConfidence {
+		c *= c
+	}
+	return severityWeight[f.Severity] * c
+}
 
 // verdictOf turns findings and score into advice.
 func verdictOf(findings []Finding, score int) Verdict {

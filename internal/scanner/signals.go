@@ -74,7 +74,7 @@ func (s *section) close(v *visit) {
 	if consentText.MatchString(s.text.String()) {
 		sum -= userInControl
 	}
-	sum *= roleFactor(v.info.role)
+	sum *= v.placeFactor(s.text.String())
 	if sum < signalsMedium {
 		return
 	}
