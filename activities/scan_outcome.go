@@ -33,7 +33,7 @@ func scanOutcome(r scanner.Report) (store.ScanOutcome, error) {
 	o := store.ScanOutcome{
 		ScannerVersion: r.ScannerVersion, RulePackVersion: r.RulePackVersion,
 		Verdict: string(r.Verdict), RiskScore: int32(r.RiskScore), //nolint:gosec // 0 to 100
-		FindingsCount: int32(min(len(r.Findings), math.MaxInt32)), //nolint:gosec // bounded here
+		FindingsCount: int32(min(len(r.Findings), math.MaxInt32)),
 	}
 	if len(r.Findings) > 0 {
 		// Worst first.

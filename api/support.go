@@ -20,7 +20,7 @@ func (s *Server) GrantCredits(ctx context.Context, in GrantCreditsRequestObject)
 		Currency: cmp.Or(in.Body.Currency, market.Currency), Reason: reason,
 	}
 	// The grant's id makes it happen once; the audit trail tells of every request for it.
-	made, err := s.store.GrantCredits(ctx, grant, store.Actor{AgentID: principalOf(ctx).AgentID})
+	made, err := s.store.GrantCredits(ctx, grant, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}

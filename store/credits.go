@@ -41,9 +41,13 @@ func (s *Store) GrantCredits(ctx context.Context, g Grant, by Actor) (GrantResul
 		if _, err := t.GetAgent(ctx, g.AgentID); err != nil {
 			return translate(err, "agent")
 		}
+		done, err := t.wasDone(ctx, by, "credit.granted", g.AgentID)
+		if err != nil {
+			return err
+		}
 		key := "grant:" + g.ID.String()
 		to := accountID(market.AccountAgentAvailable, g.AgentID)
-		_, err := t.post(ctx, movement{key: key, kind: market.LedgerGrant, memo: g.Reason}, transfer(platformExternal, to, g.AmountCents)...)
+		_, err = t.post(ctx, movement{key: key, kind: market.LedgerGrant, memo: g.Reason}, transfer(platformExternal, to, g.AmountCents)...)
 		if err != nil {
 			return err
 		}
@@ -56,6 +60,9 @@ func (s *Store) GrantCredits(ctx context.Context, g Grant, by Actor) (GrantResul
 			return err
 		}
 		result = GrantResult{TransactionID: transaction.ID, AvailableCents: *account.BalanceCents, CreatedAt: transaction.CreatedAt}
+		if done {
+			return nil
+		}
 		return t.audit(ctx, by, "credit.granted", "agent", g.AgentID, map[string]any{"amount_cents": g.AmountCents, "reason": g.Reason})
 	})
 	return result, err

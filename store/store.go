@@ -44,7 +44,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
-	cfg.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTrimSQLInSpanName())
+	cfg.ConnConfig.Tracer = otelpgx.NewTracer()
 	// Lists take optional filters: planning with the actual values lets each of them
 	// use its index, which a generic plan cannot.
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"

@@ -33,8 +33,8 @@ func DomainError(err error) (*market.Error, bool) {
 		return nil, false
 	}
 	var f Failure
-	if application.Details(&f) != nil || f.Kind == "" {
-		return nil, false
+	if err := application.Details(&f); err != nil || f.Kind == "" {
+		return nil, false //nolint:nilerr // an application error of another kind is no domain error
 	}
 	return &market.Error{Kind: f.Kind, Code: application.Type(), Detail: f.Detail, Details: f.Details, RetryAfter: f.RetryAfter}, true
 }
