@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/log"
 	sdkworker "go.temporal.io/sdk/worker"
 
+	"github.com/course-marketplace/backend/internal/bundle"
 	"github.com/course-marketplace/backend/internal/config"
 	"github.com/course-marketplace/backend/internal/devstack/stacktest"
 	"github.com/course-marketplace/backend/internal/seal"
@@ -29,6 +30,8 @@ type Options struct {
 	Clear bool
 	// Idle makes no worker: requests to workflows find nobody.
 	Idle bool
+	// Storage holds the files of course versions; reviews need it.
+	Storage *bundle.Storage
 }
 
 // Temporal is a test's own corner of the Temporal server.
@@ -36,14 +39,14 @@ type Temporal struct {
 	Client    client.Client
 	TaskQueue string
 
-	store *store.Store
+	parts worker.Parts
 	cfg   config.Config
 }
 
 // New connects to Temporal and runs a worker on s until the test ends.
 func New(t testing.TB, s *store.Store, o Options) *Temporal {
 	t.Helper()
-	temporal := &Temporal{TaskQueue: "test-" + rand.Text(), store: s}
+	temporal := &Temporal{TaskQueue: "test-" + rand.Text(), parts: worker.Parts{Store: s, Storage: o.Storage}}
 	temporal.cfg.Tasks = config.TaskHandling{TaskQueue: temporal.TaskQueue, Activities: 20, WorkflowTasks: 20, StopTimeout: 5 * time.Second}
 	temporal.cfg.Rules = config.Rules{
 		FeeBasisPoints: storetest.FeeBasisPoints, BountyGrace: 14 * 24 * time.Hour,
@@ -93,7 +96,7 @@ func newSealer(t testing.TB) *seal.Sealer {
 // Start runs a worker until the test ends or stops it.
 func (w *Temporal) Start(t testing.TB) sdkworker.Worker {
 	t.Helper()
-	running, err := worker.New(w.Client, worker.Parts{Store: w.store}, w.cfg)
+	running, err := worker.New(w.Client, w.parts, w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
