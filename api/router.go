@@ -55,10 +55,11 @@ func (s *Server) Handler() http.Handler {
 	return r
 }
 
-// headAsGet answers HEAD like GET; net/http leaves the body out.
+// headAsGet answers HEAD like GET; net/http leaves the body out. A single-use link knows
+// no HEAD: it would use the link up.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead {
+		if r.Method == http.MethodHead && !strings.HasPrefix(r.URL.Path, filesPath) {
 			asGet := *r
 			asGet.Method = http.MethodGet
 			r = &asGet
@@ -93,7 +94,7 @@ func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	routes := chi.RouteContext(r.Context()).Routes
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		asked := method
-		if method == http.MethodHead {
+		if method == http.MethodHead && !strings.HasPrefix(r.URL.Path, filesPath) {
 			asked = http.MethodGet
 		}
 		if routes.Match(chi.NewRouteContext(), asked, r.URL.Path) {
