@@ -14,6 +14,9 @@ import (
 	temporalotel "go.temporal.io/sdk/contrib/opentelemetry"
 )
 
+// latencyBuckets are in seconds.
+var latencyBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+
 // Metrics are the numbers of one process, in Prometheus's format.
 type Metrics struct {
 	registry *prometheus.Registry
@@ -32,7 +35,7 @@ func NewMetrics(version string, logger *slog.Logger) (*Metrics, error) {
 		}, []string{"method", "route", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "marketplace_http_request_duration_seconds", Help: "Time from a request's arrival to its answer's end.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Buckets: latencyBuckets,
 		}, []string{"method", "route"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "marketplace_http_requests_in_flight", Help: "Requests being answered.",
@@ -51,7 +54,10 @@ func NewMetrics(version string, logger *slog.Logger) (*Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics exporter: %w", err)
 	}
-	provider := metric.NewMeterProvider(metric.WithReader(exporter))
+	// OpenTelemetry's own buckets are made for milliseconds; the SDK counts in seconds.
+	inSeconds := metric.NewView(metric.Instrument{Kind: metric.InstrumentKindHistogram},
+		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: latencyBuckets}})
+	provider := metric.NewMeterProvider(metric.WithReader(exporter), metric.WithView(inSeconds))
 	m.temporal = temporalotel.NewMetricsHandler(temporalotel.MetricsHandlerOptions{
 		Meter:                provider.Meter("temporal-sdk-go"),
 		UseMonotonicCounters: true,

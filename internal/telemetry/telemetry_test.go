@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"go.opentelemetry.io/otel/trace"
@@ -89,6 +90,8 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 	}
 	m.Temporal().WithTags(map[string]string{"namespace": "default"}).Counter("temporal_request").Inc(1)
 
+	m.Temporal().Timer("temporal_request_latency").Record(3 * time.Millisecond)
+
 	got := scrape(t.Context(), m)
 	for _, want := range []string{
 		`marketplace_http_requests_total{method="GET",route="/v1/bounties/{bounty_id}",status="200"} 2`,
@@ -98,6 +101,7 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 		`marketplace_http_request_duration_seconds_count{method="GET",route="/v1/bounties/{bounty_id}"} 3`,
 		`marketplace_build_info{version="v1.2.3"} 1`,
 		`temporal_request_total{namespace="default"} 1`,
+		`temporal_request_latency_seconds_bucket{le="0.005"} 1`,
 		`go_goroutines `,
 	} {
 		if !strings.Contains(got, want) {
