@@ -97,21 +97,28 @@ func (s *Server) CancelBounty(ctx context.Context, in CancelBountyRequestObject)
 }
 
 // moveBounty has the bounty's workflow make a transition for its creator, and returns
-// the record as the database then holds it. What the rules refuse already is not sent:
-// a refusal needs no workflow.
+// the record as the database then holds it. What the bounty's state refuses or has
+// already is not sent: that needs no workflow.
 func (s *Server) moveBounty(ctx context.Context, id uuid.UUID, update string, submissionID uuid.UUID) (store.Bounty, error) {
-	b, err := s.ownBounty(ctx, id)
-	if err != nil {
+	if _, err := s.ownBounty(ctx, id); err != nil {
 		return store.Bounty{}, err
 	}
-	if b.Status.Final() {
-		return store.Bounty{}, market.Refused("bounty_state_invalid", "The bounty is %s and can no longer change.", b.Status).With("status", b.Status)
-	}
-	if update == workflows.UpdateFund && b.FundingStatus == market.FundingFunded {
-		return b, nil
-	}
 	command := workflows.BountyCommand{ActorAgentID: principalOf(ctx).AgentID, SubmissionID: submissionID}
-	if err := s.flows.Bounty(ctx, b, update, command); err != nil {
+	err := s.flows.inTurn(ctx, workflows.BountyWorkflowID(id), func(ctx context.Context) error {
+		b, err := s.store.GetBounty(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case update == workflows.UpdatePay && b.Status == market.BountyPaid:
+			return nil
+		case b.Status.Final():
+			return market.Refused("bounty_state_invalid", "The bounty is %s and can no longer change.", b.Status).With("status", b.Status)
+		case update == workflows.UpdateFund && b.FundingStatus == market.FundingFunded:
+			return nil
+		}
+		return s.flows.Bounty(ctx, b, update, command)
+	})
+	if err != nil {
 		return store.Bounty{}, err
 	}
 	return s.store.GetBounty(ctx, id)

@@ -25,6 +25,8 @@ type Flows struct {
 	TaskQueue string
 	// Wait bounds how long a request waits for a workflow's answer.
 	Wait time.Duration
+
+	turns turns
 }
 
 // Check reports whether Temporal answers.
@@ -45,6 +47,19 @@ type command struct {
 	// key names the request; it becomes the update's id.
 	key  string
 	args []any
+}
+
+// inTurn has act speak to the workflow when no other request of this process does. All
+// of it, the waiting included, takes at most Wait.
+func (f *Flows) inTurn(ctx context.Context, workflowID string, act func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, f.Wait)
+	defer cancel()
+	leave, err := f.turns.take(ctx, workflowID)
+	if err != nil {
+		return flowError(err)
+	}
+	defer leave()
+	return act(ctx)
 }
 
 // do sends the command and waits for its answer: nil when the transition was made, the

@@ -76,21 +76,25 @@ func (s *Server) GetPayout(ctx context.Context, in GetPayoutRequestObject) (GetP
 
 // RetryPayout has a failed payout settle once more.
 func (s *Server) RetryPayout(ctx context.Context, in RetryPayoutRequestObject) (RetryPayoutResponseObject, error) {
+	err := s.flows.inTurn(ctx, workflows.PayoutWorkflowID(in.PayoutID), func(ctx context.Context) error {
+		p, err := s.store.GetPayout(ctx, in.PayoutID)
+		if err != nil {
+			return err
+		}
+		if p.Status != market.PayoutFailed {
+			return store.PayoutNotFailed(p.Status)
+		}
+		b, err := s.store.GetBounty(ctx, p.BountyID)
+		if err != nil {
+			return err
+		}
+		return s.flows.RetryPayout(ctx, p, b.CourseID, principalOf(ctx).AgentID)
+	})
+	if err != nil {
+		return nil, err
+	}
 	p, err := s.store.GetPayout(ctx, in.PayoutID)
 	if err != nil {
-		return nil, err
-	}
-	if p.Status != market.PayoutFailed {
-		return nil, store.PayoutNotFailed(p.Status)
-	}
-	b, err := s.store.GetBounty(ctx, p.BountyID)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.flows.RetryPayout(ctx, p, b.CourseID, principalOf(ctx).AgentID); err != nil {
-		return nil, err
-	}
-	if p, err = s.store.GetPayout(ctx, in.PayoutID); err != nil {
 		return nil, err
 	}
 	return RetryPayout200JSONResponse(adminPayout(p)), nil
