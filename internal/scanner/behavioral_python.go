@@ -404,12 +404,16 @@ var importedAs = map[string]string{
 
 // isOwnModule reports a module that is a file or folder of the bundle.
 func (v *visit) isOwnModule(name string) bool {
-	for _, f := range v.bundle.Files {
-		if strings.HasSuffix(f.Path, name+".py") || strings.Contains("/"+f.Path, "/"+name+"/") {
-			return true
+	state := v.state.(*behavioralState)
+	if state.modules == nil {
+		state.modules = map[string]bool{}
+		for _, f := range v.bundle.Files {
+			for part := range strings.SplitSeq(f.Path, "/") {
+				state.modules[strings.TrimSuffix(part, ".py")] = true
+			}
 		}
 	}
-	return false
+	return state.modules[name]
 }
 
 var pythonStandard = wordSet(`__future__ abc argparse array ast asyncio atexit base64 binascii bisect builtins bz2 calendar cgi cmath cmd code codecs collections colorsys concurrent configparser contextlib copy

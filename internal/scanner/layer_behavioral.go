@@ -15,6 +15,7 @@ func behavioralLayer() Layer {
 type behavioralState struct {
 	known    bool
 	declared []string
+	modules  map[string]bool // names that are files or folders of the bundle
 }
 
 // visitBehavioral follows what a program does with real parsers; in a document it

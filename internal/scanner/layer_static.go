@@ -49,10 +49,10 @@ func visitStatic(v *visit) {
 			text = plain
 		}
 	}
+	v.signals = &section{}
 	if tags := tagText(text); readable(tags) {
 		v.matchHidden(hidden{"invisible Unicode tags", tags, 0}, text)
 	}
-	v.signals = &section{}
 	for _, b := range blocksOf(v.info, text) {
 		if v.ctx.Err() != nil {
 			return

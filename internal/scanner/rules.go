@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -43,7 +44,59 @@ type rule struct {
 		Clean []string `yaml:"clean"`
 	} `yaml:"examples"`
 
-	any, all, not []*regexp.Regexp
+	any, all, not []pattern
+}
+
+// pattern is a compiled expression. Its wide gaps are unbounded for the engine, which
+// keeps the automaton small and fast; limit is the longest match that then counts.
+type pattern struct {
+	re    *regexp.Regexp
+	limit int
+}
+
+var wideGap = regexp.MustCompile(`\.\{0,(\d{2,3})\}\??`)
+
+const gapAllowance = 110 // of a limited match's own words
+
+func compilePattern(source string) (pattern, error) {
+	limit := 0
+	for _, gap := range wideGap.FindAllStringSubmatch(source, -1) {
+		width, err := strconv.Atoi(gap[1])
+		if err != nil {
+			return pattern{}, err
+		}
+		limit += width
+	}
+	if limit > 0 {
+		limit += gapAllowance
+	}
+	re, err := regexp.Compile("(?i)" + wideGap.ReplaceAllString(source, ".*?"))
+	return pattern{re, limit}, err
+}
+
+// findAll returns up to n matches that are not longer than the limit.
+func (p pattern) findAll(text string, n int) []match {
+	var out []match
+	at := 0
+	for tries := 0; tries < 12 && len(out) < n && at < len(text); tries++ {
+		loc := p.re.FindStringIndex(text[at:])
+		if loc == nil {
+			break
+		}
+		start, end := at+loc[0], at+loc[1]
+		if p.limit == 0 || end-start <= p.limit {
+			out = append(out, match{start, end})
+			at = max(end, start+1)
+			continue
+		}
+		// Too far apart: a later beginning may be nearer to the same end.
+		next := strings.IndexByte(text[start:], ' ')
+		if next < 0 {
+			break
+		}
+		at = start + next + 1
+	}
+	return out
 }
 
 type rulePack struct {
@@ -120,14 +173,14 @@ var termRef = regexp.MustCompile(`\{\{(\w+)\}\}`)
 func (r *rule) compile(terms map[string]string) error {
 	for _, list := range []struct {
 		from []string
-		to   *[]*regexp.Regexp
+		to   *[]pattern
 	}{{r.Any, &r.any}, {r.All, &r.all}, {r.Not, &r.not}} {
-		for _, pattern := range list.from {
-			re, err := regexp.Compile("(?i)" + expandTerms(pattern, terms))
+		for _, source := range list.from {
+			compiled, err := compilePattern(expandTerms(source, terms))
 			if err != nil {
 				return fmt.Errorf("rule %s: %w", r.ID, err)
 			}
-			*list.to = append(*list.to, re)
+			*list.to = append(*list.to, compiled)
 		}
 	}
 	if r.Signal > 0 {
@@ -205,36 +258,34 @@ func (r *rule) find(p *passage, kind fileKind) (match, float64, bool) {
 	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, kind) || len(r.Contexts) > 0 && !slices.Contains(r.Contexts, p.context) {
 		return match{}, 0, false
 	}
-	for _, re := range r.not {
-		if re.MatchString(p.text) {
-			return match{}, 0, false
-		}
-	}
 	best, factor, found := match{}, 0.0, false
-	consider := func(loc []int) {
+	consider := func(m match) {
 		f := 1.0
 		if !r.Literal {
-			f = p.discount(loc[0], loc[1])
+			f = p.discount(m.start, m.end)
 		}
 		if !found || f > factor {
-			best, factor, found = match{loc[0], loc[1]}, f, true
+			best, factor, found = m, f, true
 		}
 	}
-	for _, re := range r.all {
-		loc := re.FindStringIndex(p.text)
-		if loc == nil {
+	for _, part := range r.all {
+		matches := part.findAll(p.text, 1)
+		if len(matches) == 0 {
 			return match{}, 0, false
 		}
 		if len(r.any) == 0 {
-			consider(loc)
+			consider(matches[0])
 		}
 	}
-	for _, re := range r.any {
-		for _, loc := range re.FindAllStringIndex(p.text, 3) {
-			consider(loc)
+	for _, alternative := range r.any {
+		for _, m := range alternative.findAll(p.text, 3) {
+			consider(m)
 		}
 	}
-	return best, factor, found
+	if !found || slices.ContainsFunc(r.not, func(p2 pattern) bool { return p2.re.MatchString(p.text) }) {
+		return match{}, 0, false
+	}
+	return best, factor, true
 }
 
 func (r *rule) describe(encoding string) string {
