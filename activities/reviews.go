@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -70,12 +70,18 @@ func reviewer(s workflows.ReviewStep) store.Reviewer {
 // ScanLayer has one layer read every file of the version and keeps what it saw in the
 // database, so that nothing of the bundle passes through the workflow.
 func (a *Reviews) ScanLayer(ctx context.Context, s workflows.LayerScan) (workflows.LayerOutcome, error) {
-	files, closeFiles, err := a.open(ctx, s)
+	version, err := a.Store.GetVersion(ctx, s.VersionID)
 	if err != nil {
 		return workflows.LayerOutcome{}, fail(err)
 	}
-	defer closeFiles()
-	result, err := a.runLayer(ctx, s, files)
+	files := openStored(ctx, a.Storage, version)
+	defer files.close()
+	progress, stop := heartbeat(ctx)
+	defer stop()
+	result, err := a.runLayer(ctx, s, files.Bundle, progress)
+	if storage := files.failure(); storage != nil {
+		err = storage
+	}
 	if err != nil {
 		return workflows.LayerOutcome{}, fail(err)
 	}
@@ -89,7 +95,7 @@ func (a *Reviews) ScanLayer(ctx context.Context, s workflows.LayerScan) (workflo
 	return workflows.LayerOutcome{Layer: s.Layer, Status: string(result.Status), Findings: len(result.Findings)}, nil
 }
 
-func (a *Reviews) runLayer(ctx context.Context, s workflows.LayerScan, files *scanner.Bundle) (scanner.LayerResult, error) {
+func (a *Reviews) runLayer(ctx context.Context, s workflows.LayerScan, files *scanner.Bundle, progress scanner.Progress) (scanner.LayerResult, error) {
 	if s.Layer == workflows.CapabilitiesLayer {
 		seen, err := a.results(ctx, s.ReviewID)
 		if err != nil {
@@ -102,43 +108,30 @@ func (a *Reviews) runLayer(ctx context.Context, s workflows.LayerScan, files *sc
 	if i < 0 {
 		return scanner.LayerResult{}, market.Refused("layer_unknown", "This worker has no scanner layer %s.", s.Layer)
 	}
-	return layers[i].Run(ctx, files, heartbeat(ctx))
+	return layers[i].Run(ctx, files, progress)
 }
 
-// heartbeat tells Temporal how far a layer is, at most once a second.
-func heartbeat(ctx context.Context) scanner.Progress {
-	var last time.Time
-	return func(done, total int, path string) {
-		if now := time.Now(); now.Sub(last) > time.Second {
-			last = now
-			activity.RecordHeartbeat(ctx, fmt.Sprintf("%d of %d files: %s", done, total, path))
+// heartbeat tells Temporal every second how far a layer is, until it is stopped: also
+// while one large file takes long, for which the layers have time limits of their own.
+func heartbeat(ctx context.Context) (progress scanner.Progress, stop func()) {
+	var latest atomic.Value
+	latest.Store("opening the bundle")
+	ctx, stop = context.WithCancel(ctx)
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx, latest.Load())
+			}
 		}
-	}
-}
-
-// open gives the scanner the version's files, read from storage when a layer asks and
-// checked against their digests.
-func (a *Reviews) open(ctx context.Context, s workflows.LayerScan) (*scanner.Bundle, func(), error) {
-	version, err := a.Store.GetVersion(ctx, s.VersionID)
-	if err != nil {
-		return nil, nil, err
-	}
-	stored := bundle.OpenStored(a.Storage, manifestOf(version))
-	files := &scanner.Bundle{}
-	for _, f := range version.Files {
-		files.Files = append(files.Files, scanner.File{Path: f.Path, Size: f.SizeBytes,
-			Open: func() (io.ReadCloser, error) { return stored.Open(ctx, f.Path) }})
-	}
-	return files, func() { _ = stored.Close() }, nil
-}
-
-func manifestOf(v store.CourseVersion) bundle.Manifest {
-	m := bundle.Manifest{ContentDigest: v.ContentDigest, SizeBytes: v.SizeBytes}
-	for _, f := range v.Files {
-		m.Files = append(m.Files, bundle.File{Path: f.Path, Role: bundle.Role(f.Role), ContentType: f.ContentType, SizeBytes: f.SizeBytes,
-			SHA256: f.Sha256, Key: bundle.FileKey(v.CourseID, v.ID, f.Sha256)})
-	}
-	return m
+	}()
+	return func(done, total int, path string) {
+		latest.Store(fmt.Sprintf("%d of %d files: %s", done, total, path))
+	}, stop
 }
 
 // ConcludeScan assembles what the layers saw and hands the review to the reviewers.
