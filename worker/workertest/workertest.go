@@ -69,7 +69,7 @@ func (w *Temporal) connect(t testing.TB, o Options) {
 	var err error
 	if o.Clear {
 		w.Client, err = client.NewLazyClient(client.Options{HostPort: endpoints.TemporalAddress, Namespace: endpoints.Namespace,
-			Logger: log.NewStructuredLogger(quiet), DataConverter: converter.GetDefaultDataConverter()})
+			Identity: "worker", Logger: log.NewStructuredLogger(quiet), DataConverter: converter.GetDefaultDataConverter()})
 	} else {
 		temporal := config.Temporal{Address: endpoints.TemporalAddress, Namespace: endpoints.Namespace}
 		w.Client, err = worker.NewClient(temporal, newSealer(t), quiet, client.MetricsNopHandler)
