@@ -225,7 +225,8 @@ func (s *Store) FailPayout(ctx context.Context, id uuid.UUID, code, detail strin
 }
 
 // RetryPayout submits a failed payout once more, for support. Another state is a
-// conflict (payout_not_failed), a blocked course too.
+// conflict (payout_not_failed). A course that was blocked since does not matter: what
+// was awarded and asked for before is owed.
 func (s *Store) RetryPayout(ctx context.Context, id uuid.UUID, by Actor) (Payout, error) {
 	err := s.inTx(ctx, func(t *tx) error {
 		p, err := t.LockPayout(ctx, id)
