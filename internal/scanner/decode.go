@@ -3,10 +3,11 @@ package scanner
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	re2 "github.com/wasilibs/go-re2"
 )
 
 // Bounds of decoding: hostile input must not multiply.
@@ -17,13 +18,13 @@ const (
 )
 
 var (
-	base64Blob   = regexp.MustCompile(`[A-Za-z0-9+/_-]{20,}={0,2}`)
-	hexBlob      = regexp.MustCompile(`(?:\\x|0x|%)?[0-9a-fA-F]{2}(?:[\s,:]*(?:\\x|0x|%)?[0-9a-fA-F]{2}){15,}`)
-	charCodes    = regexp.MustCompile(`\b\d{2,3}(?:\s*,\s*\d{2,3}){9,}\b`)
-	hexNoise     = regexp.MustCompile(`\\x|0x|[\s,:%]`)
-	stringJoin   = regexp.MustCompile(`["']\s*(?:\+|\\\n|\n)\s*["']`)
-	spacedOut    = regexp.MustCompile(`(?:\b\pL[ .\-_*]){8,}\pL\b`)
-	imageDataURI = regexp.MustCompile(`data:(?:image|font|audio|video)/[\w.+-]+;base64,[A-Za-z0-9+/=]+`)
+	base64Blob   = re2.MustCompile(`[A-Za-z0-9+/_-]{20,}={0,2}`)
+	hexBlob      = re2.MustCompile(`(?:\\x|0x|%)?[0-9a-fA-F]{2}(?:[\s,:]*(?:\\x|0x|%)?[0-9a-fA-F]{2}){15,}`)
+	charCodes    = re2.MustCompile(`\b\d{2,3}(?:\s*,\s*\d{2,3}){9,}\b`)
+	hexNoise     = re2.MustCompile(`\\x|0x|[\s,:%]`)
+	stringJoin   = re2.MustCompile(`["']\s*(?:\+|\\\n|\n)\s*["']`)
+	spacedOut    = re2.MustCompile(`(?:\b\pL[ .\-_*]){8,}\pL\b`)
+	imageDataURI = re2.MustCompile(`data:(?:image|font|audio|video)/[\w.+-]+;base64,[A-Za-z0-9+/=]+`)
 )
 
 // hidden is text found behind an encoding.
@@ -53,7 +54,7 @@ func decodeHidden(text string) []hidden {
 
 func decodeOnce(text string) []hidden {
 	var out []hidden
-	try := func(encoding string, re *regexp.Regexp, decode func(string) string) {
+	try := func(encoding string, re *re2.Regexp, decode func(string) string) {
 		for _, loc := range re.FindAllStringIndex(text, maxBlobs) {
 			blob := text[loc[0]:min(loc[1], loc[0]+maxBlob)]
 			if plain := decode(blob); readable(plain) {
@@ -143,8 +144,8 @@ func readable(s string) bool {
 // rot13 and reversal are tried only where the text shows a common word in that
 // disguise, since every text is some other text's rot13.
 var (
-	rot13Signs    = regexp.MustCompile(`(?i)\b(gur|naq|lbh|vtaber|cerivbhf|vafgehpgvbaf|flfgrz|cebzcg|frperg|rkrphgr)\b`)
-	reversedSigns = regexp.MustCompile(`(?i)(snoitcurtsni|suoiverp|erongi|tpmorp|yek ipa|eht |\bdna\b)`)
+	rot13Signs    = re2.MustCompile(`(?i)\b(gur|naq|lbh|vtaber|cerivbhf|vafgehpgvbaf|flfgrz|cebzcg|frperg|rkrphgr)\b`)
+	reversedSigns = re2.MustCompile(`(?i)(snoitcurtsni|suoiverp|erongi|tpmorp|yek ipa|eht |\bdna\b)`)
 )
 
 func disguised(text string) []hidden {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // taint says where a value came from. Values join by union.
@@ -120,6 +122,41 @@ var (
 )
 
 func classifyPath(p string) pathClass {
+	if len(p) > 4096 {
+		p = p[:4096]
+	}
+	if !strings.ContainsAny(p, "/\\.~$%_-: ") && !strings.HasPrefix(p, "id") {
+		return classifyWord(p)
+	}
+	if known, ok := pathClasses.Load(p); ok {
+		return known.(pathClass)
+	}
+	class := classifyText(p)
+	if pathClassCount.Add(1) < maxPathClasses {
+		pathClasses.Store(p, class)
+	}
+	return class
+}
+
+// pathClasses remembers paths: programs name the same few again and again, and the
+// patterns are the most expensive thing the layer does to them.
+var (
+	pathClasses    sync.Map
+	pathClassCount atomic.Int64
+)
+
+const maxPathClasses = 20_000
+
+// classifyWord is for names that can't be paths to anything special but a few words.
+func classifyWord(p string) pathClass {
+	switch strings.ToLower(p) {
+	case "wallet", "keychain", "cookies", "keychains", "metamask", "exodus", "electrum":
+		return pathSecret
+	}
+	return pathOrdinary
+}
+
+func classifyText(p string) pathClass {
 	p = strings.Trim(strings.ReplaceAll(p, `\`, "/"), `"' `)
 	switch {
 	case secretPath.MatchString(p) && !publicPath.MatchString(p):

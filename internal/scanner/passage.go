@@ -1,9 +1,10 @@
 package scanner
 
 import (
-	"regexp"
 	"sort"
 	"strings"
+
+	re2 "github.com/wasilibs/go-re2"
 )
 
 // passage is a block as the rules see it: one line of normalised text that knows
@@ -86,16 +87,16 @@ func (p passage) pieces() []passage {
 }
 
 // regexpText is a pattern for finding such text, as detectors hold.
-var regexpText = regexp.MustCompile(`\\[swbd][+*]?|\(\?:|\.\*|\w\|\w`)
+var regexpText = re2.MustCompile(`\\[swbd][+*]?|\(\?:|\.\*|\w\|\w`)
 
 var (
 	// discussion is the vocabulary of prose about attacks rather than of attacks.
-	discussion = regexp.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]es?|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit)|ataque\w*|atacante\w*|inyecci\w+|malicios\w+|ejemplo|angriff\w*|angreifer\w*|schadsoftware|beispiel\w*|attaqu\w+|exemple|malveillant\w*|injeç\w+|exemplo|esempio|attacco)\b|攻击|注入|例如|攻撃|インジェクション|공격|атак|злоумышленник|например|инъекц`)
-	negation   = regexp.MustCompile(`(?i)\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|avoid|refuse to|refuse|won't|will not|cannot|can't|rather than|forbidden to|reject|block(?:s|ed|ing)?|flags?|warn(?:s|ing)? (?:against|about)|prevent(?:s|ing)?|detect(?:s|ing)?|any attempt to|attempts? to|asks? (?:you|the \w+) to|tr(?:y|ies|ying) to|tells? (?:you|the \w+) to|claims? (?:that|to))\b[^.;!?:]{0,70}$`)
-	reported   = regexp.MustCompile(`(?i)\b(attackers?|adversar(?:y|ies)|malware|phishing (?:mails?|e-?mails?|pages?)|scammers?|a malicious \w+|hostile \w+|an injected \w+|the payload|the victim|criminals?|injections?)\b[^.;!?]{0,120}$`)
-	forbidden  = regexp.MustCompile(`(?i)^[^.;!?]{0,50}\b(?:(?:is|are|be) (?:off limits|forbidden|not allowed|prohibited|banned|dangerous|a sign|signs|an attack|attacks|rejected|blocked|refused|never)|must never|is not permitted|-> |→)`)
-	turnBack   = regexp.MustCompile(`(?i)(,|\band)\s*(just|simply|but|instead|go ahead|then|always|directly|please)\b`)
-	openQuote  = regexp.MustCompile("[\"'`“‘«]$|[\"`“«][^\"`”»]{0,160}$")
+	discussion = re2.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]es?|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit)|ataque\w*|atacante\w*|inyecci\w+|malicios\w+|ejemplo|angriff\w*|angreifer\w*|schadsoftware|beispiel\w*|attaqu\w+|exemple|malveillant\w*|injeç\w+|exemplo|esempio|attacco)\b|攻击|注入|例如|攻撃|インジェクション|공격|атак|злоумышленник|например|инъекц`)
+	negation   = re2.MustCompile(`(?i)\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|avoid|refuse to|refuse|won't|will not|cannot|can't|rather than|forbidden to|reject|block(?:s|ed|ing)?|flags?|warn(?:s|ing)? (?:against|about)|prevent(?:s|ing)?|detect(?:s|ing)?|any attempt to|attempts? to|asks? (?:you|the \w+) to|tr(?:y|ies|ying) to|tells? (?:you|the \w+) to|claims? (?:that|to))\b[^.;!?:]{0,70}$`)
+	reported   = re2.MustCompile(`(?i)\b(attackers?|adversar(?:y|ies)|malware|phishing (?:mails?|e-?mails?|pages?)|scammers?|a malicious \w+|hostile \w+|an injected \w+|the payload|the victim|criminals?|injections?)\b[^.;!?]{0,120}$`)
+	forbidden  = re2.MustCompile(`(?i)^[^.;!?]{0,50}\b(?:(?:is|are|be) (?:off limits|forbidden|not allowed|prohibited|banned|dangerous|a sign|signs|an attack|attacks|rejected|blocked|refused|never)|must never|is not permitted|-> |→)`)
+	turnBack   = re2.MustCompile(`(?i)(,|\band)\s*(just|simply|but|instead|go ahead|then|always|directly|please)\b`)
+	openQuote  = re2.MustCompile("[\"'`“‘«]$|[\"`“«][^\"`”»]{0,160}$")
 )
 
 // discount says how much less likely a match in this passage is meant as an

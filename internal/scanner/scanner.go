@@ -67,7 +67,8 @@ type LayerResult struct {
 // Layers returns the layers that depend on nothing but the bundle and may run in
 // parallel. The capabilities layer compares what these observed: see RunCapabilities.
 func Layers() []Layer {
-	return []Layer{structureLayer(), staticLayer(), secretsLayer(), dependenciesLayer(), behavioralLayer()}
+	// The slowest first, so that two at a time end together.
+	return []Layer{behavioralLayer(), staticLayer(), secretsLayer(), structureLayer(), dependenciesLayer()}
 }
 
 // run is one layer's pass over one bundle.

@@ -2,9 +2,10 @@ package scanner
 
 import (
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
+
+	re2 "github.com/wasilibs/go-re2"
 )
 
 // section gathers weak signals between two headings. Attacks in prose rarely use one
@@ -31,7 +32,7 @@ const (
 )
 
 // consentText is prose that leaves the decision with the user.
-var consentText = regexp.MustCompile(`(?i)\b(ask (the user|them|first|before)|(with|after|get|wait for|needs?|requires?|obtain) (the |their |explicit )?(user's |user )?(consent|permission|approval|agreement|confirmation|go-ahead|ok)|only (if|when|after) (the user|they|asked)|(if|when|once|unless) (the user|they) (wants?|asks? for|requests?|agrees?|confirms?|says? so|approves?|chooses?)|show (the user|them|it|the)|let the user|confirm with|before (sending|uploading|deleting|running|anything is)|never (send|share|upload|post|forward|store|delete|print|log|ask for)|do(es)? not (send|share|upload|leave|store|transmit|log)|nothing (is sent|leaves|is uploaded)|stays on|pregunta (antes|al usuario)|demande (d'abord|à l'utilisateur|confirmation)|frage? (zuerst|den nutzer|nach)|vorher fragen)\b`)
+var consentText = re2.MustCompile(`(?i)\b(ask (the user|them|first|before)|(with|after|get|wait for|needs?|requires?|obtain) (the |their |explicit )?(user's |user )?(consent|permission|approval|agreement|confirmation|go-ahead|ok)|only (if|when|after) (the user|they|asked)|(if|when|once|unless) (the user|they) (wants?|asks? for|requests?|agrees?|confirms?|says? so|approves?|chooses?)|show (the user|them|it|the)|let the user|confirm with|before (sending|uploading|deleting|running|anything is)|never (send|share|upload|post|forward|store|delete|print|log|ask for)|do(es)? not (send|share|upload|leave|store|transmit|log)|nothing (is sent|leaves|is uploaded)|stays on|pregunta (antes|al usuario)|demande (d'abord|à l'utilisateur|confirmation)|frage? (zuerst|den nutzer|nach)|vorher fragen)\b`)
 
 func (s *section) enter(v *visit, b block) {
 	if b.heading != s.heading || s.weights == nil {

@@ -3,6 +3,7 @@ package scanner
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	sitter "github.com/tree-sitter/go-tree-sitter"
@@ -21,6 +22,7 @@ type language struct {
 	name    string
 	grammar *sitter.Language
 	kinds   []string
+	named   []bool
 	fields  []string
 }
 
@@ -32,9 +34,10 @@ var (
 )
 
 func newLanguage(name string, grammar *sitter.Language) *language {
-	l := &language{name: name, grammar: grammar, kinds: make([]string, grammar.NodeKindCount()), fields: make([]string, grammar.FieldCount()+1)}
+	l := &language{name: name, grammar: grammar, kinds: make([]string, grammar.NodeKindCount()), named: make([]bool, grammar.NodeKindCount()), fields: make([]string, grammar.FieldCount()+1)}
 	for i := range l.kinds {
 		l.kinds[i] = grammar.NodeKindForId(uint16(i))
+		l.named[i] = grammar.NodeKindIsNamed(uint16(i))
 	}
 	for i := 1; i < len(l.fields); i++ {
 		l.fields[i] = grammar.FieldNameForId(uint16(i))
@@ -92,17 +95,29 @@ type treeCopy struct {
 	source string
 	broken uint
 	cut    bool
+	at     uint // how far lines are counted
+	lines  int
+}
+
+// lineAt counts lines as nodes come by, in the order of the source: asking the parser
+// would cost a call into C for each node.
+func (c *treeCopy) lineAt(offset uint) int {
+	if offset > c.at {
+		c.lines += strings.Count(c.source[c.at:offset], "\n")
+		c.at = offset
+	}
+	return c.lines + 1
 }
 
 func (c *treeCopy) copy(cursor *sitter.TreeCursor, depth int) *node {
 	n := cursor.Node()
 	start, end := n.ByteRange()
 	kind := n.KindId()
-	out := &node{text: c.source[start:end], line: int(n.StartPosition().Row) + 1, named: n.IsNamed()}
+	out := &node{text: c.source[start:end], line: c.lineAt(start)}
 	if int(kind) < len(c.lang.kinds) {
-		out.kind = c.lang.kinds[kind]
+		out.kind, out.named = c.lang.kinds[kind], c.lang.named[kind]
 	} else {
-		out.kind = "ERROR"
+		out.kind, out.named = "ERROR", true
 		c.broken += end - start
 	}
 	if f := cursor.FieldId(); int(f) < len(c.lang.fields) {
