@@ -7,6 +7,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// transactionTimeout is far more than a transaction takes; it is also how long the work
+// of a worker that was killed in the middle lies still.
+const transactionTimeout = 10 * time.Second
+
 // transactionOptions are for one short database transaction that an agent waits for,
 // run as a local activity: an outage is retried for minutes, a refusal comes back at once.
 func transactionOptions(ctx workflow.Context, summary string) workflow.Context {
@@ -22,7 +26,7 @@ func insistentOptions(ctx workflow.Context, summary string) workflow.Context {
 func localOptions(ctx workflow.Context, summary string, patience time.Duration) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: patience,
-		StartToCloseTimeout:    10 * time.Second,
+		StartToCloseTimeout:    transactionTimeout,
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
 		Summary:                summary,
 	})
@@ -32,7 +36,7 @@ func localOptions(ctx workflow.Context, summary string, patience time.Duration) 
 // retries it without growing the history.
 func pollOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Second,
+		StartToCloseTimeout: transactionTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 1.5, MaximumInterval: time.Minute},
 		Summary:             summary,
 	})
@@ -41,7 +45,7 @@ func pollOptions(ctx workflow.Context, summary string) workflow.Context {
 // persistentOptions are for a step that must happen in the end, however long an outage lasts.
 func persistentOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 30 * time.Second,
+		StartToCloseTimeout: transactionTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 		Summary:             summary,
 	})

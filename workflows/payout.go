@@ -157,7 +157,7 @@ func (p *payout) settle(ctx workflow.Context) error {
 	}
 	defer p.turn.Unlock()
 	options := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 30 * time.Second,
+		StartToCloseTimeout: transactionTimeout,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2,
 			MaximumInterval: time.Minute, MaximumAttempts: p.state.MaxTries},
 		Summary: p.in.Summary(),
