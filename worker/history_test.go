@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/course-marketplace/backend/api"
@@ -141,6 +142,21 @@ func (j *journey) bounty(b storetest.Bounty, update, code string) {
 	if code == "" && err != nil || code != "" && !market.HasCode(err, code) {
 		j.t.Fatalf("%s: %v, want %q", update, err, code)
 	}
+}
+
+// update sends an update under an id of the test's choice to the run that is there.
+func (j *journey) update(b storetest.Bounty, name, id string) error {
+	j.t.Helper()
+	handle, err := j.temporal.Client.UpdateWorkflow(j.t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: workflows.BountyWorkflowID(b.ID), UpdateID: id, UpdateName: name,
+		Args: []any{workflows.BountyCommand{ActorAgentID: b.Creator.ID}}, WaitForStage: client.WorkflowUpdateStageCompleted})
+	if err == nil {
+		err = handle.Get(j.t.Context(), nil)
+	}
+	if refusal, ok := workflows.DomainError(err); ok {
+		return refusal
+	}
+	return err
 }
 
 func (j *journey) payout(b storetest.Bounty) store.Payout {

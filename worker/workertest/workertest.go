@@ -3,6 +3,7 @@
 package workertest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"log/slog"
 	"testing"
@@ -26,6 +27,8 @@ import (
 type Options struct {
 	// Grace is how long after the deadline a bounty expires; two weeks if it is zero.
 	Grace time.Duration
+	// Recheck is how often a held payout looks again; 50 ms if it is zero.
+	Recheck time.Duration
 	// Clear leaves the payloads unsealed, so that histories can be read.
 	Clear bool
 	// Idle makes no worker: requests to workflows find nobody.
@@ -49,11 +52,8 @@ func New(t testing.TB, s *store.Store, o Options) *Temporal {
 	temporal := &Temporal{TaskQueue: "test-" + rand.Text(), parts: worker.Parts{Store: s, Storage: o.Storage}}
 	temporal.cfg.Tasks = config.TaskHandling{TaskQueue: temporal.TaskQueue, Activities: 20, WorkflowTasks: 20, StopTimeout: 5 * time.Second}
 	temporal.cfg.Rules = config.Rules{
-		FeeBasisPoints: storetest.FeeBasisPoints, BountyGrace: 14 * 24 * time.Hour,
-		HoldRecheck: 50 * time.Millisecond, PayoutMaxAttempts: 3,
-	}
-	if o.Grace > 0 {
-		temporal.cfg.Rules.BountyGrace = o.Grace
+		FeeBasisPoints: storetest.FeeBasisPoints, BountyGrace: cmp.Or(o.Grace, 14*24*time.Hour),
+		HoldRecheck: cmp.Or(o.Recheck, 50*time.Millisecond), PayoutMaxAttempts: 3,
 	}
 	temporal.connect(t, o)
 	if !o.Idle {
