@@ -30,6 +30,8 @@ func TestReplay(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			replayer.RegisterWorkflow(workflows.Bounty)
 			replayer.RegisterWorkflow(workflows.Payout)
+			replayer.RegisterWorkflow(workflows.PublicationReview)
+			replayer.RegisterWorkflow(workflows.Housekeeping)
 			if err := replayer.ReplayWorkflowHistoryFromJSONFile(quiet, path); err != nil {
 				t.Error(err)
 			}
