@@ -29,6 +29,9 @@ func openStored(ctx context.Context, storage *bundle.Storage, version store.Cour
 	for _, f := range version.Files {
 		s.Files = append(s.Files, scanner.File{Path: f.Path, Size: f.SizeBytes,
 			Open: func() (io.ReadCloser, error) {
+				if err := s.failure(); err != nil {
+					return nil, err // not an outage's wait for each of 2,000 files
+				}
 				body, err := stored.Open(ctx, f.Path)
 				if err != nil {
 					return nil, s.note(err)
