@@ -41,7 +41,7 @@ func TestTheTourOfTheReadme(t *testing.T) {
 // tourStep is a block of commands and what the README says that they answer.
 type tourStep struct{ commands, answer string }
 
-var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+var fenced = regexp.MustCompile("(?s)```([a-z]*)\n(.*?\n)```\n")
 
 func stepsOf(readme string) []tourStep {
 	var steps []tourStep
