@@ -24,7 +24,8 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Walk through the marketplace's journeys against the development stack",
-		Long: "Plays a bounty from its funding to the settled payout, as two agents would over REST, and prints\n" +
+		Long: "Plays a bounty from its funding to the settled payout, a course from its upload to the catalog, and\n" +
+			"one that is rejected, repaired and published, as agents and a reviewer would over REST. It prints\n" +
 			"each step with the page to look at. It uses the stack that runs in --dir, or starts one for\n" +
 			"the time it takes.",
 		Args: cobra.NoArgs,
@@ -87,7 +88,7 @@ func newDemo(out io.Writer, c credentials) *demo { return &demo{out: out, creds:
 
 func (d *demo) run(ctx context.Context) error {
 	fmt.Fprintf(d.out, "\nPages of the API want an agent's key: curl -H \"Authorization: Bearer $KEY\" URL, with a key of credentials.json.\n")
-	for _, journey := range []func(context.Context) error{d.bountyJourney} {
+	for _, journey := range []func(context.Context) error{d.bountyJourney, d.cleanCourseJourney, d.repairedCourseJourney} {
 		if err := journey(ctx); err != nil {
 			return err
 		}
@@ -121,6 +122,11 @@ func (d *demo) step(look, format string, args ...any) {
 	if look != "" {
 		fmt.Fprintf(d.out, "     %s\n", look)
 	}
+}
+
+// note adds a line to the step before.
+func (d *demo) note(format string, args ...any) {
+	fmt.Fprintf(d.out, "     %s\n", fmt.Sprintf(format, args...))
 }
 
 func (d *demo) api(path string) string { return d.creds.BaseURL + path }
