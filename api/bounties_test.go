@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"net/http"
 	"testing"
 	"time"
@@ -70,19 +71,17 @@ func TestEveryOperationInEveryState(t *testing.T) {
 			[7]outcome{state, state, state, made, made, state, state}},
 	}
 	m := newMarketplace(t, workertest.Options{})
-	t.Run("operation", func(t *testing.T) {
-		for _, test := range tests {
-			for i, state := range bountyStates {
-				t.Run(test.name+" "+state.name, func(t *testing.T) {
-					t.Parallel()
-					m := m.in(t)
-					b := m.db.NewBounty(t, state.make)
-					m.expect(test.call(m, b), test.want[i].status, test.want[i].code)
-				})
-			}
+	t.Cleanup(func() { m.db.CheckBooks(t) })
+	for _, test := range tests {
+		for i, state := range bountyStates {
+			t.Run(test.name+" "+state.name, func(t *testing.T) {
+				t.Parallel()
+				m := m.in(t)
+				b := m.db.NewBounty(t, state.make)
+				m.expect(test.call(m, b), test.want[i].status, test.want[i].code)
+			})
 		}
-	})
-	m.db.CheckBooks(t)
+	}
 }
 
 // A blocked course stops what would bring its bounties forward, and nothing else.
@@ -215,7 +214,7 @@ func TestFundedTwiceMovesMoneyOnce(t *testing.T) {
 	m.db.Credit(t, b.Creator.ID, storetest.Reward)
 	first, second := m.fund(b.Creator.Key, b.ID), m.fund(b.Creator.Key, b.ID)
 	m.want(first, 200, "")
-	if string(first.body) != string(second.body) || second.status != 200 {
+	if !bytes.Equal(first.body, second.body) || second.status != 200 {
 		t.Errorf("the second answer is another:\n%s\n%s", first.body, second.body)
 	}
 	if got := m.db.Available(t, b.Creator.ID); got != storetest.Reward {

@@ -176,27 +176,25 @@ func TestPayoutIsHeldWhileTheRecipientIsSuspended(t *testing.T) {
 			m.db.ReactivateAgent(t, a.ID)
 		}},
 	}
-	t.Run("suspended is", func(t *testing.T) {
-		for name, test := range tests {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				m := m.in(t)
-				b := m.db.NewBounty(t, storetest.NewBountyOptions{Status: market.BountyAwarded})
-				test.suspend(b.Submitter)
-				id := decode[payout](t, m.want(m.pay(b.Creator.Key, b.ID), 201, "")).ID
-				m.awaitPayout(support, id, "held")
-				if got := m.db.Available(t, b.Submitter.ID); got != 0 {
-					t.Errorf("%d cents moved while held", got)
-				}
-				test.reactivate(b.Submitter)
-				m.awaitPayout(support, id, "settled")
-				if got, want := m.inbox(b.Submitter.Key), []string{"bounty.submission_accepted", "payout.held", "payout.settled"}; !slices.Equal(got, want) {
-					t.Errorf("the recipient was told %v, want %v", got, want)
-				}
-			})
-		}
-	})
-	m.db.CheckBooks(t)
+	t.Cleanup(func() { m.db.CheckBooks(t) })
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := m.in(t)
+			b := m.db.NewBounty(t, storetest.NewBountyOptions{Status: market.BountyAwarded})
+			test.suspend(b.Submitter)
+			id := decode[payout](t, m.want(m.pay(b.Creator.Key, b.ID), 201, "")).ID
+			m.awaitPayout(support, id, "held")
+			if got := m.db.Available(t, b.Submitter.ID); got != 0 {
+				t.Errorf("%d cents moved while held", got)
+			}
+			test.reactivate(b.Submitter)
+			m.awaitPayout(support, id, "settled")
+			if got, want := m.inbox(b.Submitter.Key), []string{"bounty.submission_accepted", "payout.held", "payout.settled"}; !slices.Equal(got, want) {
+				t.Errorf("the recipient was told %v, want %v", got, want)
+			}
+		})
+	}
 }
 
 // failedPayout is a payout that has failed because its recipient's account is frozen.
@@ -238,38 +236,36 @@ func TestFailedPayoutIsRetried(t *testing.T) {
 			}
 		},
 	}
-	t.Run("retried", func(t *testing.T) {
-		for name, retry := range retries {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				m := m.in(t)
-				b, p := m.failedPayout(support)
-				if got := m.db.Available(t, b.Submitter.ID); got != 0 {
-					t.Errorf("%d cents moved by a settlement that failed", got)
+	t.Cleanup(func() { m.db.CheckBooks(t) })
+	for name, retry := range retries {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := m.in(t)
+			b, p := m.failedPayout(support)
+			if got := m.db.Available(t, b.Submitter.ID); got != 0 {
+				t.Errorf("%d cents moved by a settlement that failed", got)
+			}
+			// Retried too early it fails again, and can be retried again.
+			retry(m, p.ID)
+			workertest.Eventually(t, func() error {
+				if p = m.awaitPayout(support, p.ID, "failed"); p.Attempts < 2 {
+					return fmt.Errorf("%d attempts", p.Attempts)
 				}
-				// Retried too early it fails again, and can be retried again.
-				retry(m, p.ID)
-				workertest.Eventually(t, func() error {
-					if p = m.awaitPayout(support, p.ID, "failed"); p.Attempts < 2 {
-						return fmt.Errorf("%d attempts", p.Attempts)
-					}
-					return nil
-				})
-				m.unfreeze(support, b.Submitter.ID)
-				retry(m, p.ID)
-				settled := m.awaitPayout(support, p.ID, "settled")
-				if settled.FailureCode != nil || settled.Attempts != 3 {
-					t.Errorf("settled as %+v", settled)
-				}
-				m.awaitBounty(b.Creator.Key, b.ID, "paid")
-				if got := m.inbox(b.Submitter.Key); !slices.Equal(got, []string{"bounty.submission_accepted", "payout.failed", "payout.failed", "payout.settled"}) {
-					t.Errorf("the recipient was told %v", got)
-				}
-				m.expect(m.retry(support, p.ID), 409, "payout_not_failed")
+				return nil
 			})
-		}
-	})
-	m.db.CheckBooks(t)
+			m.unfreeze(support, b.Submitter.ID)
+			retry(m, p.ID)
+			settled := m.awaitPayout(support, p.ID, "settled")
+			if settled.FailureCode != nil || settled.Attempts != 3 {
+				t.Errorf("settled as %+v", settled)
+			}
+			m.awaitBounty(b.Creator.Key, b.ID, "paid")
+			if got := m.inbox(b.Submitter.Key); !slices.Equal(got, []string{"bounty.submission_accepted", "payout.failed", "payout.failed", "payout.settled"}) {
+				t.Errorf("the recipient was told %v", got)
+			}
+			m.expect(m.retry(support, p.ID), 409, "payout_not_failed")
+		})
+	}
 }
 
 func TestRetryRefusals(t *testing.T) {

@@ -42,23 +42,21 @@ func TestTransitionsRecogniseTheirOwnWork(t *testing.T) {
 			return err
 		}, ""},
 	}
-	t.Run("transition", func(t *testing.T) {
-		for name, test := range tests {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				b := db.NewBounty(t, test.make)
-				by := store.Actor{AgentID: b.Creator.ID, RequestKey: "request-1"}
-				wantCode(t, test.do(b, by), "")
-				told := notifications(t, db, b)
-				wantCode(t, test.do(b, by), "")
-				if again := notifications(t, db, b); again != told {
-					t.Errorf("%d notifications after the repetition, %d before", again, told)
-				}
-				wantCode(t, test.do(b, store.Actor{AgentID: b.Creator.ID, RequestKey: "request-2"}), test.again)
-			})
-		}
-	})
-	db.CheckBooks(t)
+	t.Cleanup(func() { db.CheckBooks(t) })
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := db.NewBounty(t, test.make)
+			by := store.Actor{AgentID: b.Creator.ID, RequestKey: "request-1"}
+			wantCode(t, test.do(b, by), "")
+			told := notifications(t, db, b)
+			wantCode(t, test.do(b, by), "")
+			if again := notifications(t, db, b); again != told {
+				t.Errorf("%d notifications after the repetition, %d before", again, told)
+			}
+			wantCode(t, test.do(b, store.Actor{AgentID: b.Creator.ID, RequestKey: "request-2"}), test.again)
+		})
+	}
 }
 
 // notifications counts what the bounty's participants were told.
@@ -128,24 +126,22 @@ func TestExpiry(t *testing.T) {
 		"awarded in time":       {storetest.NewBountyOptions{Status: market.BountyAwarded}, true, 0, "bounty_state_invalid"},
 		"cancelled before that": {storetest.NewBountyOptions{Status: market.BountyCancelled}, true, 0, "bounty_state_invalid"},
 	}
-	t.Run("of", func(t *testing.T) {
-		for name, test := range tests {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				b := db.NewBounty(t, test.make)
-				if test.passed {
-					db.PassDeadline(t, b.ID)
-				}
-				got, err := db.ExpireBounty(t.Context(), b.ID, test.grace, store.Actor{RequestKey: "deadline"})
-				wantCode(t, err, test.code)
-				if test.code != "" {
-					return
-				}
-				if left := db.Available(t, b.Creator.ID); left != storetest.Reward || got.Status != market.BountyExpired {
-					t.Errorf("%s with %d cents at the creator", got.Status, left)
-				}
-			})
-		}
-	})
-	db.CheckBooks(t)
+	t.Cleanup(func() { db.CheckBooks(t) })
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := db.NewBounty(t, test.make)
+			if test.passed {
+				db.PassDeadline(t, b.ID)
+			}
+			got, err := db.ExpireBounty(t.Context(), b.ID, test.grace, store.Actor{RequestKey: "deadline"})
+			wantCode(t, err, test.code)
+			if test.code != "" {
+				return
+			}
+			if left := db.Available(t, b.Creator.ID); left != storetest.Reward || got.Status != market.BountyExpired {
+				t.Errorf("%s with %d cents at the creator", got.Status, left)
+			}
+		})
+	}
 }

@@ -91,7 +91,7 @@ func TestPostgresRefusesWrongPostings(t *testing.T) {
 			wantConstraint(t, b.post(t.Context(), test.legs...), test.constraint)
 		})
 	}
-	t.Cleanup(func() { b.CheckBooks(withoutCancel{t}) })
+	t.Cleanup(func() { b.CheckBooks(t) })
 }
 
 func TestPostgresKeepsTheBooksAppendOnly(t *testing.T) {
@@ -130,14 +130,8 @@ func TestPostgresKeepsTheBooksAppendOnly(t *testing.T) {
 			wantConstraint(t, err, test.constraint)
 		})
 	}
-	t.Cleanup(func() { b.CheckBooks(withoutCancel{t}) })
+	t.Cleanup(func() { b.CheckBooks(t) })
 }
-
-// withoutCancel is a test in its cleanup, where its context has ended.
-type withoutCancel struct{ *testing.T }
-
-// Context does not end.
-func (t withoutCancel) Context() context.Context { return context.WithoutCancel(t.T.Context()) }
 
 // wantConstraint fails the test unless err is the violation of the named constraint;
 // an empty name means no error at all.

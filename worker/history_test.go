@@ -32,6 +32,7 @@ var record = flag.Bool("record", false, "write histories of real runs into workf
 //
 //	go test ./worker -run TestRecordHistories -record
 func TestRecordHistories(t *testing.T) {
+	t.Parallel()
 	if !*record {
 		t.Skip("run with -record")
 	}

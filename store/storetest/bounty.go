@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"context"
 	"testing"
 	"time"
 
@@ -125,10 +126,11 @@ func (db *DB) Available(t testing.TB, agentID uuid.UUID) int64 {
 	return *balance.AvailableCents
 }
 
-// CheckBooks fails the test unless every balance, transaction and escrow is right.
+// CheckBooks fails the test unless every balance, transaction and escrow is right. It
+// may be called in the test's cleanup.
 func (db *DB) CheckBooks(t testing.TB) {
 	t.Helper()
-	report, err := db.VerifyLedger(t.Context())
+	report, err := db.VerifyLedger(context.WithoutCancel(t.Context()))
 	must(t, err)
 	if !report.Clean() {
 		t.Errorf("the books are wrong: %+v", report)
