@@ -139,19 +139,25 @@ func (s *Server) RejectHumanReview(ctx context.Context, in RejectHumanReviewRequ
 }
 
 func (s *Server) decide(ctx context.Context, id uuid.UUID, update string, d workflows.ReviewDecision) (store.Review, error) {
-	r, err := s.reviewForDecision(ctx, id)
-	if err != nil {
-		return r, err
-	}
-	if r.Status != market.ReviewHumanReview {
-		return r, store.ReviewNotPending(r.Status)
+	if _, err := s.reviewForDecision(ctx, id); err != nil {
+		return store.Review{}, err
 	}
 	me := principalOf(ctx)
 	d.ReviewerAgentID, d.ReviewerUserID = me.AgentID, me.UserID
-	if err := s.flows.Review(ctx, r, update, d); err != nil {
-		return r, err
+	err := s.flows.inTurn(ctx, workflows.ReviewWorkflowID(id), func(ctx context.Context) error {
+		r, err := s.store.GetReview(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.Status != market.ReviewHumanReview {
+			return store.ReviewNotPending(r.Status)
+		}
+		return s.flows.Review(ctx, r, update, d)
+	})
+	if err != nil {
+		return store.Review{}, err
 	}
-	r, err = s.store.GetReview(ctx, id)
+	r, err := s.store.GetReview(ctx, id)
 	if err == nil && r.ReviewedAt == nil {
 		err = market.Unavailable("decision_delayed", 2*time.Second, "The decision is being recorded; read the review in a moment.")
 	}
