@@ -92,7 +92,17 @@ func (a *Reviews) ScanLayer(ctx context.Context, s workflows.LayerScan) (workflo
 	if err := a.Store.SaveReviewLayer(ctx, s.ReviewID, s.Layer, raw); err != nil {
 		return workflows.LayerOutcome{}, fail(err)
 	}
-	return workflows.LayerOutcome{Layer: s.Layer, Status: string(result.Status), Findings: len(result.Findings)}, nil
+	return workflows.LayerOutcome{Layer: s.Layer, Status: string(result.Status), Findings: notPassed(result.Findings)}, nil
+}
+
+func notPassed(findings []scanner.Finding) int {
+	n := 0
+	for _, f := range findings {
+		if f.Outcome != scanner.OutcomePass {
+			n++
+		}
+	}
+	return n
 }
 
 func (a *Reviews) runLayer(ctx context.Context, s workflows.LayerScan, files *scanner.Bundle, progress scanner.Progress) (scanner.LayerResult, error) {

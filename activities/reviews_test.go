@@ -153,7 +153,9 @@ func TestScanReachesTheReview(t *testing.T) {
 	if err != nil || !r.NeedsAcknowledgement || *r.CapabilitiesStatus != "mismatched" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	var patch struct{ Operations []struct{ Op, Path, Value string } }
+	var patch struct {
+		Operations []struct{ Op, Path, Value string }
+	}
 	if err := json.Unmarshal(r.DeclarationPatch, &patch); err != nil || len(patch.Operations) != 1 || patch.Operations[0].Value != "api.weather.example" {
 		t.Errorf("the patch is %s, %v", r.DeclarationPatch, err)
 	}

@@ -122,8 +122,12 @@ func (f *Flows) Bounty(ctx context.Context, b store.Bounty, update string, c wor
 	})
 }
 
-// RetryPayout asks the payout's workflow to settle a failed payout once more.
+// RetryPayout asks the payout's workflow to settle a failed payout once more. One that
+// has not failed is refused without a workflow.
 func (f *Flows) RetryPayout(ctx context.Context, p store.Payout, courseID, actor uuid.UUID) error {
+	if p.Status != market.PayoutFailed {
+		return store.PayoutNotFailed(p.Status)
+	}
 	in := workflows.PayoutInput{PayoutID: p.ID, BountyID: p.BountyID, CourseID: courseID,
 		RecipientAgentID: p.RecipientAgentID, AmountCents: p.AmountCents, Currency: p.Currency}
 	return f.do(ctx, command{
@@ -139,12 +143,13 @@ func (f *Flows) RetryPayout(ctx context.Context, p store.Payout, courseID, actor
 }
 
 // RequestReview starts the workflow of a new review, which queues it.
-func (f *Flows) RequestReview(ctx context.Context, reviewID, courseID, actor uuid.UUID) error {
+func (f *Flows) RequestReview(ctx context.Context, reviewID uuid.UUID, course store.CourseRow, actor uuid.UUID) error {
+	courseID := course.Course.ID
 	return f.do(ctx, command{
 		workflowID: workflows.ReviewWorkflowID(reviewID),
 		workflow:   workflows.PublicationReview,
 		input:      workflows.ReviewInput{ReviewID: reviewID, CourseID: courseID},
-		summary:    "Review of course " + courseID.String(),
+		summary:    "Review of " + short(course.Course.Title),
 		attributes: temporal.NewSearchAttributes(workflows.CourseKey.ValueSet(courseID.String()), workflows.AgentKey.ValueSet(actor.String())),
 		update:     workflows.UpdateRequest,
 		key:        workflows.UpdateRequest,
@@ -158,7 +163,7 @@ func (f *Flows) Review(ctx context.Context, r store.Review, update string, d wor
 		workflowID: workflows.ReviewWorkflowID(r.ID),
 		workflow:   workflows.PublicationReview,
 		input:      workflows.ReviewInput{ReviewID: r.ID, CourseID: r.CourseID},
-		summary:    "Review of course " + r.CourseID.String(),
+		summary:    "Review of " + short(r.CourseTitle),
 		attributes: temporal.NewSearchAttributes(workflows.CourseKey.ValueSet(r.CourseID.String()),
 			workflows.AgentKey.ValueSet(r.OwnerAgentID.String()), workflows.StatusKey.ValueSet(string(r.Status))),
 		update: update,
@@ -167,13 +172,17 @@ func (f *Flows) Review(ctx context.Context, r store.Review, update string, d wor
 	})
 }
 
-// bountySummary is what the Temporal UI's list shows; it holds 200 bytes at most.
 func bountySummary(b store.Bounty) string {
-	title := []rune(b.Title)
-	if len(title) > 30 {
-		title = append(title[:29], '…')
+	return fmt.Sprintf("Bounty of %d.%02d %s: %s", b.RewardAmountCents/100, b.RewardAmountCents%100, b.Currency, short(b.Title))
+}
+
+// short cuts a title for a summary in the Temporal UI's list, which holds 200 bytes at most.
+func short(title string) string {
+	const most = 30
+	if runes := []rune(title); len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
-	return fmt.Sprintf("Bounty of %d.%02d %s: %s", b.RewardAmountCents/100, b.RewardAmountCents%100, b.Currency, string(title))
+	return title
 }
 
 // isTimeout reports that the time to wait ran out.

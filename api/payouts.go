@@ -81,9 +81,6 @@ func (s *Server) RetryPayout(ctx context.Context, in RetryPayoutRequestObject) (
 		if err != nil {
 			return err
 		}
-		if p.Status != market.PayoutFailed {
-			return store.PayoutNotFailed(p.Status)
-		}
 		b, err := s.store.GetBounty(ctx, p.BountyID)
 		if err != nil {
 			return err

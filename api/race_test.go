@@ -210,7 +210,6 @@ func TestTwentyCreatesWithOneKey(t *testing.T) {
 	m := newMarketplace(t, workertest.Options{Idle: true})
 	creator := m.agent()
 	course := m.db.NewCourse(t, storetest.NewCourseOptions{Owner: creator.ID})
-	m.http = &http.Client{} // the refusal to wait for is described for every operation, not for this one
 	body := map[string]any{"course_id": course, "title": "Once", "description": "d", "reward_amount_cents": 500}
 	got := race(20, func(int) answer {
 		for {

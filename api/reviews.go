@@ -23,7 +23,11 @@ func (s *Server) RequestPublication(ctx context.Context, in RequestPublicationRe
 	if err := s.store.CheckReviewRequest(ctx, id, in.CourseID, actorOf(ctx)); err != nil {
 		return nil, err
 	}
-	if err := s.flows.RequestReview(ctx, id, in.CourseID, principalOf(ctx).AgentID); err != nil {
+	course, err := s.store.GetCourse(ctx, in.CourseID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.flows.RequestReview(ctx, id, course, principalOf(ctx).AgentID); err != nil {
 		return nil, err
 	}
 	r, err := s.store.GetReview(ctx, id)

@@ -85,7 +85,8 @@ func isConcurrencyFailure(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == codeSerializationFailure || pg.Code == codeDeadlockDetected)
 }
 
-// the server is stopped at once.
+// isBrokenConnection reports a connection that ended while it was in use, as when the
+// server is stopped at once.
 func isBrokenConnection(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)

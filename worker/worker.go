@@ -2,10 +2,10 @@
 package worker
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/opentelemetry"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -24,22 +24,23 @@ type Parts struct {
 
 // New makes the worker for the marketplace's own task queue. Run it with Run, which
 // lets tasks under way finish when it is told to stop.
-func New(c client.Client, p Parts, cfg config.Config) (worker.Worker, error) {
-	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{})
-	if err != nil {
-		return nil, err
-	}
-	w := worker.New(c, cfg.Tasks.TaskQueue, options(cfg.Tasks, tracing))
+func New(c client.Client, p Parts, cfg config.Config) worker.Worker {
+	w := worker.New(c, cfg.Tasks.TaskQueue, options(cfg.Tasks))
 	Register(w, p, cfg.Rules)
-	return w, nil
+	return w
 }
 
-func options(t config.TaskHandling, tracing interceptor.WorkerInterceptor) worker.Options {
+// stickyTimeout is how long a task waits for the worker that last had its workflow. A
+// request waits for its answer only a little longer, so a killed worker's tasks must
+// come to another one before that.
+const stickyTimeout = 2 * time.Second
+
+func options(t config.TaskHandling) worker.Options {
 	o := worker.Options{
 		MaxConcurrentActivityExecutionSize:     t.Activities,
 		MaxConcurrentWorkflowTaskExecutionSize: t.WorkflowTasks,
 		WorkerStopTimeout:                      t.StopTimeout,
-		Interceptors:                           []interceptor.WorkerInterceptor{tracing},
+		StickyScheduleToStartTimeout:           stickyTimeout,
 	}
 	if t.DeploymentName != "" {
 		o.DeploymentOptions = worker.DeploymentOptions{

@@ -132,7 +132,7 @@ func (b *bounty) validate(u bountyUpdate, c BountyCommand) error {
 
 // do makes one transition for an agent.
 func (b *bounty) do(ctx workflow.Context, u bountyUpdate, c BountyCommand) (BountyState, error) {
-	err := b.transact(transactionOptions(ctx, u.summary), u.activity, BountyStep{
+	err := b.transact(ctx, requested(u.summary), u.activity, BountyStep{
 		BountyID: b.id, ActorAgentID: c.ActorAgentID, SubmissionID: c.SubmissionID,
 		RequestKey: workflow.GetCurrentUpdateInfo(ctx).ID,
 	})
@@ -227,17 +227,17 @@ func (b *bounty) awaitPayout(ctx workflow.Context) error {
 
 // step makes a transition that the workflow itself has come to: it is never given up.
 func (b *bounty) step(ctx workflow.Context, activity, summary string, s BountyStep) error {
-	return b.transact(insistentOptions(ctx, summary), activity, s)
+	return b.transact(ctx, decided(summary), activity, s)
 }
 
 // transact runs one database transaction and shows operators where the bounty stands now.
-func (b *bounty) transact(ctx workflow.Context, activity string, s BountyStep) error {
+func (b *bounty) transact(ctx workflow.Context, run transaction, activity string, s BountyStep) error {
 	if err := b.turn.Lock(ctx); err != nil {
 		return err
 	}
 	defer b.turn.Unlock()
 	var state BountyState
-	if err := workflow.ExecuteLocalActivity(ctx, activity, s).Get(ctx, &state); err != nil {
+	if err := run(ctx, activity, s).Get(ctx, &state); err != nil {
 		b.log.Info("Refused", "activity", activity, "error", err)
 		return plain(err)
 	}

@@ -11,25 +11,40 @@ import (
 // of a worker that was killed in the middle lies still.
 const transactionTimeout = 10 * time.Second
 
-// transactionOptions are for one short database transaction that an agent waits for,
-// run as a local activity: an outage is retried for minutes, a refusal comes back at once.
-func transactionOptions(ctx workflow.Context, summary string) workflow.Context {
-	return localOptions(ctx, summary, 10*time.Minute)
+// transaction runs an activity that is one short database transaction.
+type transaction func(ctx workflow.Context, activity string, step any) workflow.Future
+
+// requested is a transaction that an update asks for. It is an activity of its own, so
+// that the update stands in the history before anything happens: whatever crashes from
+// then on, the transaction is made and the workflow learns of it. An outage is retried
+// for minutes, a refusal comes back at once.
+func requested(summary string) transaction {
+	return func(ctx workflow.Context, activity string, step any) workflow.Future {
+		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			ScheduleToCloseTimeout: 10 * time.Minute,
+			StartToCloseTimeout:    transactionTimeout,
+			RetryPolicy:            transactionRetries(),
+			Summary:                summary,
+		}), activity, step)
+	}
 }
 
-// insistentOptions are for a transaction that the workflow itself decides on: it has
-// to happen however long an outage lasts.
-func insistentOptions(ctx workflow.Context, summary string) workflow.Context {
-	return localOptions(ctx, summary, 365*24*time.Hour)
+// decided is a transaction that the workflow itself has come to: it has to happen however
+// long an outage lasts. It is a local activity, which saves a round trip; the workflow
+// task that a crash leaves unfinished is done again, and the transaction recognises itself.
+func decided(summary string) transaction {
+	return func(ctx workflow.Context, activity string, step any) workflow.Future {
+		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+			ScheduleToCloseTimeout: 365 * 24 * time.Hour,
+			StartToCloseTimeout:    transactionTimeout,
+			RetryPolicy:            transactionRetries(),
+			Summary:                summary,
+		}), activity, step)
+	}
 }
 
-func localOptions(ctx workflow.Context, summary string, patience time.Duration) workflow.Context {
-	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		ScheduleToCloseTimeout: patience,
-		StartToCloseTimeout:    transactionTimeout,
-		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
-		Summary:                summary,
-	})
+func transactionRetries() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second}
 }
 
 // pollOptions are for an activity that fails until something has happened: the server

@@ -120,7 +120,7 @@ func (p *payout) validateRetry(_ workflow.Context, _ RetryCommand) error {
 
 // retry puts a failed payout back to submitted; run, which waits for that, goes on.
 func (p *payout) retry(ctx workflow.Context, c RetryCommand) (PayoutState, error) {
-	err := p.transact(transactionOptions(ctx, "Submit the failed payout again"), ActivityRetryPayout, PayoutStep{
+	err := p.transact(ctx, requested("Submit the failed payout again"), ActivityRetryPayout, PayoutStep{
 		PayoutID: p.in.PayoutID, ActorAgentID: c.ActorAgentID, RequestKey: workflow.GetCurrentUpdateInfo(ctx).ID})
 	return p.state, err
 }
@@ -146,7 +146,7 @@ func (p *payout) advance(ctx workflow.Context) error {
 			return err
 		}
 	}
-	return p.transact(insistentOptions(ctx, "Submit for settlement"), ActivityBeginSettlement, PayoutStep{PayoutID: p.in.PayoutID})
+	return p.transact(ctx, decided("Submit for settlement"), ActivityBeginSettlement, PayoutStep{PayoutID: p.in.PayoutID})
 }
 
 // settle moves the money. Outages are retried; a refusal, or running out of tries,
@@ -197,13 +197,13 @@ func (p *payout) awaitRecipient(ctx workflow.Context) error {
 }
 
 // transact runs one database transaction.
-func (p *payout) transact(ctx workflow.Context, activity string, s PayoutStep) error {
+func (p *payout) transact(ctx workflow.Context, run transaction, activity string, s PayoutStep) error {
 	if err := p.turn.Lock(ctx); err != nil {
 		return err
 	}
 	defer p.turn.Unlock()
 	var state PayoutState
-	if err := workflow.ExecuteLocalActivity(ctx, activity, s).Get(ctx, &state); err != nil {
+	if err := run(ctx, activity, s).Get(ctx, &state); err != nil {
 		return plain(err)
 	}
 	return p.become(ctx, state)

@@ -83,9 +83,10 @@ type LayerScan struct {
 
 // LayerOutcome is what a layer came to; what it saw is in the database.
 type LayerOutcome struct {
-	Layer    string `json:"layer"`
-	Status   string `json:"status"`
-	Findings int    `json:"findings"`
+	Layer  string `json:"layer"`
+	Status string `json:"status"`
+	// Findings does not count the checks that passed.
+	Findings int `json:"findings"`
 }
 
 // ReviewState is what the workflow knows of the review, as the database last told it.
@@ -145,7 +146,7 @@ func (r *review) setup(ctx workflow.Context) error {
 
 // request queues the review in the database; the run goes on from there.
 func (r *review) request(ctx workflow.Context, q ReviewRequest) (ReviewState, error) {
-	err := r.transact(ctx, transactionOptions(ctx, "Queue the review"), ActivityRequestReview, ReviewStep{
+	err := r.transact(ctx, requested("Queue the review"), ActivityRequestReview, ReviewStep{
 		ReviewID: r.in.ReviewID, CourseID: r.in.CourseID, ActorAgentID: q.ActorAgentID, RequestKey: workflow.GetCurrentUpdateInfo(ctx).ID})
 	if err != nil && r.state.Status == "" {
 		r.refused = true
@@ -164,7 +165,7 @@ func (r *review) validateDecision(_ workflow.Context, d ReviewDecision) error {
 }
 
 func (r *review) decide(ctx workflow.Context, activity, summary string, d ReviewDecision) (ReviewState, error) {
-	err := r.transact(ctx, transactionOptions(ctx, summary), activity, ReviewStep{
+	err := r.transact(ctx, requested(summary), activity, ReviewStep{
 		ReviewID: r.in.ReviewID, RequestKey: workflow.GetCurrentUpdateInfo(ctx).ID, Decision: &d})
 	if err != nil && r.state.Status == "" {
 		r.refused = true
@@ -179,7 +180,7 @@ func (r *review) decide(ctx workflow.Context, activity, summary string, d Review
 // Where there can be none, for the course is blocked or already under review, the run
 // ends; the owner may ask for one later.
 func (r *review) queueAccepted(ctx workflow.Context) error {
-	err := r.transact(ctx, insistentOptions(ctx, "Queue the accepted version"), ActivityQueueAccepted,
+	err := r.transact(ctx, decided("Queue the accepted version"), ActivityQueueAccepted,
 		ReviewStep{ReviewID: r.in.ReviewID, BountyID: r.in.AcceptedIn})
 	if e, ok := DomainError(err); ok {
 		r.refused = true
@@ -268,12 +269,12 @@ func (r *review) giveUp(ctx workflow.Context, cause error) error {
 
 // step makes a transition that the workflow itself has come to: it is never given up.
 func (r *review) step(ctx workflow.Context, activity, summary, failureCode string) error {
-	return r.transact(ctx, insistentOptions(ctx, summary), activity, ReviewStep{ReviewID: r.in.ReviewID, FailureCode: failureCode})
+	return r.transact(ctx, decided(summary), activity, ReviewStep{ReviewID: r.in.ReviewID, FailureCode: failureCode})
 }
 
-func (r *review) transact(ctx, options workflow.Context, activity string, s ReviewStep) error {
+func (r *review) transact(ctx workflow.Context, run transaction, activity string, s ReviewStep) error {
 	var state ReviewState
-	if err := workflow.ExecuteLocalActivity(options, activity, s).Get(ctx, &state); err != nil {
+	if err := run(ctx, activity, s).Get(ctx, &state); err != nil {
 		return plain(err)
 	}
 	r.state = state
@@ -284,10 +285,13 @@ func (r *review) transact(ctx, options workflow.Context, activity string, s Revi
 func (r *review) details() string {
 	text := fmt.Sprintf("**%s**", r.state.Status)
 	if r.state.Verdict != "" {
-		text += fmt.Sprintf(": the scanner advises **%s**, risk %d of 100, %d findings", r.state.Verdict, r.state.RiskScore, r.state.Findings)
+		text += fmt.Sprintf(": the scanner advises **%s**, risk %d of 100, findings: %d", r.state.Verdict, r.state.RiskScore, r.state.Findings)
+	}
+	if len(r.layers) > 0 {
+		text += "\n" // a list begins after an empty line
 	}
 	for _, l := range r.layers {
-		text += fmt.Sprintf("\n- %s: %s, %d findings", l.Layer, l.Status, l.Findings)
+		text += fmt.Sprintf("\n- %s: %s, findings: %d", l.Layer, l.Status, l.Findings)
 	}
 	return text
 }

@@ -33,10 +33,7 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer temporal.Close()
-	w, err := worker.New(temporal, worker.Parts{Store: p.store, Storage: p.storage}, *p.cfg)
-	if err != nil {
-		return err
-	}
+	w := worker.New(temporal, worker.Parts{Store: p.store, Storage: p.storage}, *p.cfg)
 	failed := make(<-chan error)
 	if addr := p.cfg.Process.MetricsAddr; addr != "" {
 		l, err := listen(ctx, addr, "MARKETPLACE_METRICS_ADDR", p.metricsRoutes(p.workerReady(temporal)), p.logger)

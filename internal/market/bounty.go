@@ -3,9 +3,6 @@ package market
 import (
 	"fmt"
 	"time"
-
-	"crypto/sha256"
-	"encoding/hex"
 )
 
 // The rules of bounties and payouts: what may follow what. Each Check answers with
@@ -119,14 +116,4 @@ func (b BountyState) refused(verb, hint string) error {
 // PayoutKey is the idempotency key of the one payout of an accepted submission.
 func PayoutKey(bountyID, submissionID fmt.Stringer) string {
 	return "bounty:" + bountyID.String() + ":submission:" + submissionID.String()
-}
-
-// Fingerprint shortens any caller-given text to a fixed, printable form, for ids
-// that must not carry the text itself.
-func Fingerprint(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(p), p)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }

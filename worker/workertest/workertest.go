@@ -96,10 +96,7 @@ func newSealer(t testing.TB) *seal.Sealer {
 // Start runs a worker until the test ends or stops it.
 func (w *Temporal) Start(t testing.TB) sdkworker.Worker {
 	t.Helper()
-	running, err := worker.New(w.Client, w.parts, w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	running := worker.New(w.Client, w.parts, w.cfg)
 	if err := running.Start(); err != nil {
 		t.Fatalf("start the worker: %v", err)
 	}
