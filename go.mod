@@ -128,6 +128,7 @@ require (
 	github.com/tree-sitter/go-tree-sitter v0.25.0 // indirect
 	github.com/tree-sitter/tree-sitter-javascript v0.23.1 // indirect
 	github.com/tree-sitter/tree-sitter-python v0.23.6 // indirect
+	github.com/tree-sitter/tree-sitter-typescript v0.23.2 // indirect
 	github.com/ulikunitz/xz v0.5.12 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
 	github.com/wasilibs/go-re2 v1.9.0 // indirect

@@ -6,6 +6,13 @@ func javascriptLanguage() programLanguage {
 	return programLanguage{name: "javascript", grammar: javascriptGrammar, run: runJavaScript, evaluate: evaluateJavaScript, library: javascriptLibrary}
 }
 
+// typescriptLanguage is JavaScript with types, which say nothing about what is done.
+func typescriptLanguage(grammar func() *language) programLanguage {
+	lang := javascriptLanguage()
+	lang.name, lang.grammar = "typescript", grammar
+	return lang
+}
+
 // runJavaScript executes statements abstractly, in order.
 func runJavaScript(in *interpreter, n *node) {
 	if n == nil || !in.tick() {
@@ -59,6 +66,8 @@ func javascriptParameters(n *node) []string {
 			out = append(out, c.text)
 		case "assignment_pattern":
 			out = append(out, c.get("left").source())
+		case "required_parameter", "optional_parameter":
+			out = append(out, c.get("pattern").source())
 		default:
 			if inner := c.inner(); len(inner) > 0 {
 				out = append(out, inner[0].text)
@@ -72,6 +81,12 @@ func moduleName(s string) string { return strings.TrimPrefix(s, "node:") }
 
 func (in *interpreter) javascriptImport(n *node) {
 	source := n.get("source")
+	for _, c := range n.inner() {
+		if source == nil && c.kind == "import_require_clause" { // import fs = require("fs")
+			source = c.get("source")
+			in.scope[c.inner()[0].text] = value{callee: moduleName(strings.Trim(source.source(), "\"'"))}
+		}
+	}
 	if source == nil {
 		return
 	}
@@ -188,9 +203,27 @@ func javascriptMember(object value, name string) value {
 	return out
 }
 
+// bare takes parentheses and TypeScript's assertions off an expression.
+func bare(n *node) *node {
+	for n != nil {
+		inner := n.inner()
+		switch {
+		case n.kind == "parenthesized_expression" && len(inner) == 1:
+			n = inner[0]
+		case (n.kind == "as_expression" || n.kind == "satisfies_expression" || n.kind == "non_null_expression") && len(inner) > 0:
+			n = inner[0]
+		case n.kind == "type_assertion" && len(inner) == 2:
+			n = inner[1]
+		default:
+			return n
+		}
+	}
+	return nil
+}
+
 // evaluateJavaScript is the abstract value of an expression.
 func evaluateJavaScript(in *interpreter, n *node) value {
-	if n == nil || !in.tick() {
+	if n = bare(n); n == nil || !in.tick() {
 		return value{}
 	}
 	switch n.kind {
@@ -244,23 +277,10 @@ func evaluateJavaScript(in *interpreter, n *node) value {
 		runJavaScript(in, n.get("body"))
 		return value{}
 	}
-	out := join(in.evaluateAll(n.inner())...)
-	if inner := n.inner(); len(inner) == 1 && (n.kind == "await_expression" || n.kind == "parenthesized_expression") {
-		return evaluatedOnce(in, inner[0], out)
+	if inner := n.inner(); n.kind == "await_expression" && len(inner) == 1 && bare(inner[0]).kind == "identifier" {
+		return in.javascriptName(bare(inner[0]).text)
 	}
-	return out.withoutText(n.kind)
-}
-
-// evaluatedOnce keeps what join loses of a single value.
-func evaluatedOnce(in *interpreter, n *node, joined value) value {
-	switch n.kind {
-	case "arrow_function", "function_expression":
-		joined.fn = &function{params: javascriptParameters(firstOf(n.get("parameters"), n.get("parameter"))), body: n.get("body")}
-	case "identifier":
-		v, _ := in.lookup(n.text)
-		return v
-	}
-	return joined
+	return join(in.evaluateAll(n.inner())...).withoutText(n.kind)
 }
 
 func unescapeBackslash2(s string) string {

@@ -2,6 +2,7 @@ package scanner
 
 import (
 	"errors"
+	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -66,10 +67,7 @@ func (v *visit) analyze(text string, kind fileKind) {
 		}
 		return
 	}
-	lang := pythonLanguage()
-	if kind == kindJavaScript {
-		lang = javascriptLanguage()
-	}
+	lang := languageOf(kind, path.Ext(v.file.Path))
 	broken, err := p.analyzeProgram(text, lang, 0)
 	switch {
 	case errors.Is(err, errProgramTooLarge):
@@ -81,8 +79,22 @@ func (v *visit) analyze(text string, kind fileKind) {
 	}
 }
 
+// languageOf picks the dialect by what a file's extension or a fence says.
+func languageOf(kind fileKind, dialect string) programLanguage {
+	if kind == kindPython {
+		return pythonLanguage()
+	}
+	switch strings.TrimPrefix(strings.ToLower(dialect), ".") {
+	case "ts", "mts", "cts", "typescript":
+		return typescriptLanguage(typescriptGrammar)
+	case "tsx":
+		return typescriptLanguage(tsxGrammar)
+	}
+	return javascriptLanguage()
+}
+
 // unparsed is milder than other indeterminate findings: the text rules still read
-// the file, and dialects (TypeScript, zsh, Python 2) end here without any intent.
+// the file, and dialects (Flow, zsh, Python 2) end here without any intent.
 func (v *visit) unparsed(language string) {
 	v.findings.add(Finding{
 		RuleID: LayerBehavioral + ".indeterminate.syntax", Category: CategoryIndeterminate, Severity: SeverityLow, Confidence: 0.6, FilePath: v.file.Path,
@@ -104,7 +116,7 @@ func (v *visit) notebook(text string) {
 
 var languageOfFence = map[string]fileKind{
 	"bash": kindShell, "sh": kindShell, "shell": kindShell, "zsh": kindShell, "console": kindShell, "terminal": kindShell, "shell-session": kindShell,
-	"python": kindPython, "py": kindPython, "python3": kindPython, "javascript": kindJavaScript, "js": kindJavaScript, "typescript": kindJavaScript, "ts": kindJavaScript, "node": kindJavaScript, "jsx": kindJavaScript,
+	"python": kindPython, "py": kindPython, "python3": kindPython, "javascript": kindJavaScript, "js": kindJavaScript, "typescript": kindJavaScript, "ts": kindJavaScript, "tsx": kindJavaScript, "node": kindJavaScript, "jsx": kindJavaScript,
 }
 
 var (
@@ -146,10 +158,7 @@ func (v *visit) codeBlock(b block, source string, kind fileKind) {
 		p.analyzeShell(promptless(source))
 		return
 	}
-	lang := pythonLanguage()
-	if kind == kindJavaScript {
-		lang = javascriptLanguage()
-	}
+	lang := languageOf(kind, b.lang)
 	// A fragment that doesn't parse is read by the text rules all the same.
 	_, _ = p.analyzeProgram(source, lang, 0)
 }

@@ -1,25 +1,19 @@
 package scanner
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/zricethezav/gitleaks/v8/detect"
+	re2 "github.com/wasilibs/go-re2"
 	"github.com/zricethezav/gitleaks/v8/report"
 )
 
 func secretsLayer() Layer {
 	return Layer{Name: LayerSecrets, Limit: 2 * time.Minute, visit: visitSecrets}
 }
-
-// secretRules are gitleaks' default rules, compiled once: compiling takes longer
-// than scanning most bundles.
-var secretRules = sync.OnceValues(detect.NewDetectorDefaultConfig)
 
 const secretWindow = 1 << 20
 
@@ -28,7 +22,7 @@ func visitSecrets(v *visit) {
 	if !v.info.isText() {
 		return
 	}
-	detector, err := secretRules()
+	rules, err := loadSecretRules()
 	if err != nil {
 		v.findings.indeterminate(v.file.Path, "rules", "The secret rules could not be loaded.")
 		return
@@ -43,18 +37,12 @@ func visitSecrets(v *visit) {
 		if v.ctx.Err() != nil {
 			return
 		}
-		for _, hit := range detectSecrets(v.ctx, detector, v.file.Path, window) {
+		for _, hit := range rules.detect(v.ctx, window) {
 			v.secret(hit, line)
 		}
 		line += strings.Count(window, "\n")
 	}
 	v.passwordInURL(text)
-}
-
-// detectSecrets gives gitleaks no path that its allow-lists know: they skip
-// lock files, images and vendored folders, where this scanner looks all the same.
-func detectSecrets(ctx context.Context, d *detect.Detector, _ string, window string) []report.Finding {
-	return d.DetectContext(ctx, detect.Fragment{Raw: window})
 }
 
 // windows cuts text at line ends into parts of about size bytes.
@@ -145,7 +133,7 @@ func monotone(s string) bool {
 	return total > 0 && entropy < 2
 }
 
-var urlPassword = regexp.MustCompile(`\b[a-z][a-z0-9+]{2,12}://([^/\s:@"'<>]{1,40}):([^/\s:@"'<>]{6,60})@([^\s/"':<>]+)`)
+var urlPassword = re2.MustCompile(`\b[a-z][a-z0-9+]{2,12}://([^/\s:@"'<>]{1,40}):([^/\s:@"'<>]{6,60})@([^\s/"':<>]+)`)
 
 // passwordInURL finds user:password@host, which gitleaks leaves out.
 func (v *visit) passwordInURL(text string) {

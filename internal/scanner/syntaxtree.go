@@ -9,6 +9,7 @@ import (
 	sitter "github.com/tree-sitter/go-tree-sitter"
 	sitterjs "github.com/tree-sitter/tree-sitter-javascript/bindings/go"
 	sitterpy "github.com/tree-sitter/tree-sitter-python/bindings/go"
+	sitterts "github.com/tree-sitter/tree-sitter-typescript/bindings/go"
 )
 
 // maxProgramBytes is the longest program that is parsed: a syntax tree takes some
@@ -30,6 +31,12 @@ var (
 	pythonGrammar     = sync.OnceValue(func() *language { return newLanguage("python", sitter.NewLanguage(sitterpy.Language())) })
 	javascriptGrammar = sync.OnceValue(func() *language {
 		return newLanguage("javascript", sitter.NewLanguage(sitterjs.Language()))
+	})
+	typescriptGrammar = sync.OnceValue(func() *language {
+		return newLanguage("typescript", sitter.NewLanguage(sitterts.LanguageTypescript()))
+	})
+	tsxGrammar = sync.OnceValue(func() *language {
+		return newLanguage("typescript", sitter.NewLanguage(sitterts.LanguageTSX()))
 	})
 )
 
@@ -69,15 +76,9 @@ func (l *language) parse(ctx context.Context, source string) (root *node, broken
 	if err := parser.SetLanguage(l.grammar); err != nil {
 		return nil, 0, err
 	}
-	data := []byte(source)
-	tree := parser.ParseWithOptions(func(offset int, _ sitter.Point) []byte {
-		if offset >= len(data) {
-			return nil
-		}
-		return data[offset:]
-	}, nil, &sitter.ParseOptions{ProgressCallback: func(sitter.ParseState) bool { return ctx.Err() != nil }})
+	tree := parseBounded(ctx, parser, source)
 	if tree == nil {
-		return nil, 0, errors.New("parsing was cut short")
+		return nil, 0, errProgramTooLarge
 	}
 	defer tree.Close()
 	cursor := tree.Walk()
@@ -88,6 +89,28 @@ func (l *language) parse(ctx context.Context, source string) (root *node, broken
 		return root, 1, nil
 	}
 	return root, float64(c.broken) / float64(max(len(source), 1)), nil
+}
+
+// maxRereads bounds how often a source is handed to the parser. Its binding keeps a
+// copy of all it was handed until the end, and text such as a row of comments that
+// never close makes it read to the end again and again.
+const maxRereads = 8
+
+// parseBounded returns nil when the time or the reads are used up.
+func parseBounded(ctx context.Context, parser *sitter.Parser, source string) *sitter.Tree {
+	data, budget := []byte(source), maxRereads*len(source)+sniffBytes
+	tree := parser.ParseWithOptions(func(offset int, _ sitter.Point) []byte {
+		if offset >= len(data) || budget <= 0 {
+			return nil
+		}
+		budget -= len(data) - offset
+		return data[offset:]
+	}, nil, &sitter.ParseOptions{ProgressCallback: func(sitter.ParseState) bool { return budget <= 0 || ctx.Err() != nil }})
+	if tree != nil && budget <= 0 {
+		tree.Close()
+		return nil
+	}
+	return tree
 }
 
 type treeCopy struct {
