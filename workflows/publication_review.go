@@ -106,7 +106,7 @@ const CapabilitiesLayer = "capabilities"
 // PublicationReview has a version scanned, then waits for a person to approve or reject
 // it. It never approves anything by itself.
 func PublicationReview(ctx workflow.Context, in ReviewInput) (ReviewState, error) {
-	r := &review{in: in, log: workflow.GetLogger(ctx)}
+	r := &review{in: in, turn: workflow.NewMutex(ctx), log: workflow.GetLogger(ctx)}
 	if err := r.setup(ctx); err != nil {
 		return r.state, err
 	}
@@ -119,7 +119,9 @@ type review struct {
 	// refused is set when a run without a review to drive has turned its caller away.
 	refused bool
 	layers  []LayerOutcome
-	log     log.Logger
+	// turn lets one transaction end before the next begins.
+	turn workflow.Mutex
+	log  log.Logger
 }
 
 func (r *review) setup(ctx workflow.Context) error {
@@ -273,6 +275,10 @@ func (r *review) step(ctx workflow.Context, activity, summary, failureCode strin
 }
 
 func (r *review) transact(ctx workflow.Context, run transaction, activity string, s ReviewStep) error {
+	if err := r.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer r.turn.Unlock()
 	var state ReviewState
 	if err := run(ctx, activity, s).Get(ctx, &state); err != nil {
 		return plain(err)

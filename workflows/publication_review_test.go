@@ -215,7 +215,7 @@ func TestLayerThatKeepsFailingFailsTheReview(t *testing.T) {
 func TestLayerIsTriedAgainAfterACrash(t *testing.T) {
 	t.Parallel()
 	env, s := newReviewEnvironment(t)
-	s.scan = func(layer string, try int) error {
+	s.scan = func(_ string, try int) error {
 		if try == 1 {
 			return temporal.NewHeartbeatTimeoutError()
 		}
