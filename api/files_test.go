@@ -185,7 +185,7 @@ func TestChangedFileIsNotDeliveredWhole(t *testing.T) {
 	if err := p.storage.Put(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.Get(p.url + strings.TrimPrefix(f.URL, publicURL)) //nolint:noctx // a test's own server
+	response, err := http.Get(p.url + strings.TrimPrefix(f.URL, publicURL))
 	if err == nil {
 		read := make([]byte, f.SizeBytes)
 		var n int

@@ -44,13 +44,6 @@ func newPublishing(t *testing.T, adapt ...func(*api.Options)) *publishing {
 	return p
 }
 
-// in is the same marketplace, reporting to a subtest.
-func (p *publishing) in(t *testing.T) *publishing {
-	c := *p
-	c.marketplace = p.marketplace.in(t)
-	return &c
-}
-
 func newStorage(t *testing.T) *bundle.Storage {
 	t.Helper()
 	at := stacktest.Bucket(t, stacktest.Shared(t).S3)

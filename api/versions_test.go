@@ -94,13 +94,10 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		"no file":                {p.author.Key, "1.0.0", zipType, zipOf(t, files{}), course, outcome{422, "archive_empty"}},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := p.in(t)
-			a := p.upload(test.key, test.course, test.version, test.mediaType, test.archive)
-			if a.status != test.want.status || a.code() != test.want.code {
-				t.Errorf("answered %d %s, want %v: %s", a.status, a.code(), test.want, a.body)
-			}
-		})
+		a := p.upload(test.key, test.course, test.version, test.mediaType, test.archive)
+		if a.status != test.want.status || a.code() != test.want.code {
+			t.Errorf("%s: answered %d %s, want %v: %s", name, a.status, a.code(), test.want, a.body)
+		}
 	}
 	if keys := p.stored(); len(keys) > 0 {
 		t.Errorf("left in storage: %v", keys)
@@ -211,7 +208,7 @@ type cutOff struct{ io.Reader }
 
 func (c cutOff) Read(b []byte) (int, error) {
 	n, err := c.Reader.Read(b)
-	if err == io.EOF { //nolint:errorlint // what bytes.Reader returns
+	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err

@@ -24,6 +24,7 @@ import (
 // TestRecordReviewHistories makes the histories of publication reviews and of the
 // clean-up; see TestRecordHistories.
 func TestRecordReviewHistories(t *testing.T) {
+	t.Parallel()
 	if !*record {
 		t.Skip("run with -record")
 	}
