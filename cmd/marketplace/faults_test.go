@@ -44,8 +44,10 @@ func TestFaults(t *testing.T) {
 
 			var work sync.WaitGroup
 			work.Go(func() { c.drive(t, settling, paid) })
+			c.awaitMovement(t, "payout", 0)
 			work.Go(func() { c.drive(t, funding, paid) })
-			c.awaitTheMiddle(t)
+			c.awaitMovement(t, "escrow_funded", campaignBounties)
+			c.reportTheMiddle(t)
 			if err := c.stack.Kill(part); err != nil {
 				t.Fatal(err)
 			}
@@ -194,26 +196,34 @@ func (c *campaign) submitAndAccept(ctx context.Context, b *client.Bounty) error 
 	return err
 }
 
-// awaitTheMiddle returns when some bounties of this wave have been funded and some
-// settled, and others not.
-func (c *campaign) awaitTheMiddle(t *testing.T) {
+// awaitMovement returns when there are more ledger transactions of the kind than there
+// were beforehand.
+func (c *campaign) awaitMovement(t *testing.T, kind string, beforehand int) {
 	t.Helper()
-	for {
-		var funded, settled int
-		err := c.pool.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE kind = 'escrow_funded'), count(*) FILTER (WHERE kind = 'payout')
-			FROM ledger_transactions`).Scan(&funded, &settled)
-		if err != nil {
-			t.Fatal(err)
+	eventually(t, recovery, func() error {
+		if n := c.movements(t, kind); n <= beforehand {
+			return fmt.Errorf("%d ledger transactions of kind %s", n, kind)
 		}
-		funded -= campaignBounties // those that were funded beforehand
-		if funded == campaignBounties && settled >= campaignBounties {
-			t.Fatal("the wave was over before the fault struck")
-		}
-		if funded > 0 && settled > 0 {
-			t.Logf("the fault strikes with %d of %d funded and %d of %d settled", funded, campaignBounties, settled, campaignBounties)
-			return
-		}
+		return nil
+	})
+}
+
+func (c *campaign) movements(t *testing.T, kind string) (n int) {
+	t.Helper()
+	if err := c.pool.QueryRow(t.Context(), `SELECT count(*) FROM ledger_transactions WHERE kind = $1`, kind).Scan(&n); err != nil {
+		t.Fatal(err)
 	}
+	return n
+}
+
+// reportTheMiddle says how far both waves are when the fault strikes.
+func (c *campaign) reportTheMiddle(t *testing.T) {
+	t.Helper()
+	funded, settled := c.movements(t, "escrow_funded")-campaignBounties, c.movements(t, "payout")
+	if funded == campaignBounties && settled >= campaignBounties {
+		t.Fatal("both waves were over before the fault struck")
+	}
+	t.Logf("the fault strikes with %d of %d funded and %d of %d settled", funded, campaignBounties, settled, campaignBounties)
 }
 
 // checkMoneyMovedOnce compares ledger, balances and books with what must have happened.
