@@ -68,7 +68,7 @@ func runningStack(ctx context.Context, dir string) (*credentials, error) {
 	}
 	answer, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, nil //nolint:nilnil,nilerr // nothing listens: nothing runs
+		return nil, nil //nolint:nilnil // nothing listens: nothing runs
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {

@@ -41,7 +41,7 @@ type devProcess struct {
 func startDev(t *testing.T, dir string, args ...string) *devProcess {
 	t.Helper()
 	d := &devProcess{dir: dir, exited: make(chan struct{})}
-	d.cmd = exec.Command(binary, append([]string{"dev", "--dir", dir, "--port-base", "0"}, args...)...) //nolint:gosec // the test's own binary
+	d.cmd = exec.Command(binary, append([]string{"dev", "--dir", dir, "--port-base", "0"}, args...)...)
 	pipe, err := d.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func processesOf(t *testing.T, dir, lastArgument string) map[int]string {
 	}
 	found := map[int]string{}
 	for _, entry := range entries {
-		process := filepath.Join("/proc", filepath.Dir(entry))
+		process := "/proc/" + filepath.Dir(entry)
 		arguments, _ := os.ReadFile(filepath.Join(process, "cmdline"))
 		environ, _ := os.ReadFile(filepath.Join(process, "environ"))
 		words := strings.FieldsFunc(string(arguments), func(r rune) bool { return r == 0 })

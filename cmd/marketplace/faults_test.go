@@ -37,7 +37,7 @@ func TestFaults(t *testing.T) {
 	for _, part := range []string{"worker", "serve", devstack.PartTemporal, devstack.PartPostgres} {
 		// One after the other: how long recovery takes would otherwise depend on how many
 		// stacks the machine can carry at once.
-		t.Run(part, func(t *testing.T) { //nolint:paralleltest // see above
+		t.Run(part, func(t *testing.T) {
 			c := newCampaign(t)
 			settling, funding := c.bounties[:campaignBounties], c.bounties[campaignBounties:]
 			c.drive(t, settling, awarded)

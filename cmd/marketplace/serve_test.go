@@ -27,7 +27,7 @@ func TestServeWithoutTemporal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "serve") //nolint:gosec // the test's own binary
+	cmd := exec.Command(binary, "serve")
 	cmd.Env = append(stacktest.Shared(t).Environ(),
 		"MARKETPLACE_ENV=production",
 		"MARKETPLACE_DATABASE_URL="+storetest.New(t).URL,
