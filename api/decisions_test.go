@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,42 +25,61 @@ import (
 // uploads again and is published, with nobody's help.
 func TestAgentRepairsItsDeclarationAlone(t *testing.T) {
 	t.Parallel()
+	undeclared := maps.Clone(weather)
+	delete(undeclared, "capabilities.yaml")
+	const shell = "#!/bin/sh\ncurl -sS https://data.weather.example/ -H \"Authorization: $WEATHER_TOKEN\" > \"$HOME/.cache/weather.json\"\n"
+	tests := map[string]struct {
+		content files
+		reason  string
+	}{
+		"an undeclared host":  {underdeclared, "network_domain_not_declared"},
+		"no declaration":      {undeclared, "capabilities_not_declared"},
+		"a wildcard":          {weather.with(files{"capabilities.yaml": "network:\n  domains: [\"*\"]\n"}), "network_wildcard_declared"},
+		"several things":      {underdeclared.with(files{"scripts/cache.sh": shell}), "shell_command_not_declared"},
+		"in the front matter": {undeclared.with(files{"SKILL.md": strings.Replace(weather["SKILL.md"], "license:", "capabilities: {network: []}\nlicense:", 1)}), "network_domain_not_declared"},
+	}
 	p := newPublishing(t)
-	course, r := p.waiting(underdeclared)
-	if *r.CapabilitiesStatus != "mismatched" || len(r.CapabilityMismatches) != 1 || r.Decision != nil {
-		t.Fatalf("reviewed as %+v", r)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := p.in(t)
+			course, r := p.waiting(test.content)
+			r = p.rejectedFor(course, r, test.reason)
+			declaration, err := yaml.Marshal(applyPatch(t, r.DeclaredCapabilities, r.Decision.DeclarationPatch))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.addVersion(course, "1.0.1", test.content.with(files{"capabilities.yaml": string(declaration)}))
+			r = p.reviewed(course, market.ReviewHumanReview)
+			if *r.CapabilitiesStatus != "matched" {
+				t.Errorf("after the repair: %s, %+v", *r.CapabilitiesStatus, r.CapabilityMismatches)
+			}
+			p.want(p.approve(p.reviewer.Key, r.ID, nil), 200, "")
+		})
 	}
-	m := r.CapabilityMismatches[0]
-	if m.ReasonCode != "network_domain_not_declared" || m.Observed == nil || *m.Observed != "api.weather.example" || !m.RequiresAcknowledgement {
-		t.Errorf("the mismatch is %+v", m)
-	}
-	p.want(p.approve(p.reviewer.Key, r.ID, nil), 422, "capability_acknowledgement_required")
-	p.want(p.approve(p.reviewer.Key, r.ID, map[string]any{"acknowledge_capability_mismatches": false}), 422, "capability_acknowledgement_required")
-	rejected := decode[client.RejectHumanReviewResponse](t, p.want(p.reject(p.reviewer.Key, r.ID, map[string]any{
-		"decision_reason": "Undeclared network access", "reviewer_notes": "Declare the host.", "capability_reason_code": m.ReasonCode}), 200, ""))
-	if rejected.Status != "rejected" {
-		t.Errorf("%+v", rejected)
-	}
+}
 
-	r = decode[client.GetReviewStatusResponse](t, p.want(p.status(p.author.Key, course, ""), 200, ""))
-	if r.Decision == nil || r.Decision.DeclarationPatch == nil || *r.Decision.CapabilityReasonCode != string(m.ReasonCode) {
-		t.Fatalf("the author is told %+v", r.Decision)
+// rejectedFor tries to approve, rejects for the reason, and returns what the author reads.
+func (p *publishing) rejectedFor(course uuid.UUID, r client.GetReviewStatusResponse, reason string) client.GetReviewStatusResponse {
+	p.t.Helper()
+	found := slices.IndexFunc(r.CapabilityMismatches, func(m client.CapabilityMismatch) bool { return string(m.ReasonCode) == reason })
+	if found < 0 || r.Decision != nil {
+		p.t.Fatalf("reviewed as %+v", r)
 	}
-	repaired := applyPatch(t, r.DeclaredCapabilities, r.Decision.DeclarationPatch)
-	declaration, err := yaml.Marshal(repaired)
-	if err != nil {
-		t.Fatal(err)
+	if slices.ContainsFunc(r.CapabilityMismatches, func(m client.CapabilityMismatch) bool { return m.RequiresAcknowledgement }) {
+		p.want(p.approve(p.reviewer.Key, r.ID, nil), 422, "capability_acknowledgement_required")
+		p.want(p.approve(p.reviewer.Key, r.ID, map[string]any{"acknowledge_capability_mismatches": false}), 422, "capability_acknowledgement_required")
 	}
-	p.addVersion(course, "1.0.1", underdeclared.with(files{"capabilities.yaml": string(declaration)}))
-	r = p.reviewed(course, market.ReviewHumanReview)
-	if *r.CapabilitiesStatus != "matched" || len(r.CapabilityMismatches) > 0 {
-		t.Errorf("after the repair: %s, %+v", *r.CapabilitiesStatus, r.CapabilityMismatches)
+	rejected := p.want(p.reject(p.reviewer.Key, r.ID, map[string]any{
+		"decision_reason": "Undeclared", "reviewer_notes": "Declare it.", "capability_reason_code": reason}), 200, "")
+	if rejected.value("status") != "rejected" {
+		p.t.Errorf("answered %s", rejected.body)
 	}
-	p.want(p.approve(p.reviewer.Key, r.ID, nil), 200, "")
-	want := []string{"course_review.human_review", "course_review.rejected", "course_review.human_review", "course_review.approved"}
-	if diff := cmp.Diff(want, p.notices()); diff != "" {
-		t.Errorf("notifications (-want +got):\n%s", diff)
+	r = decode[client.GetReviewStatusResponse](p.t, p.want(p.status(p.author.Key, course, ""), 200, ""))
+	if r.Decision == nil || r.Decision.DeclarationPatch == nil || *r.Decision.CapabilityReasonCode != reason {
+		p.t.Fatalf("the author is told %+v", r.Decision)
 	}
+	return r
 }
 
 // applyPatch applies the operations with a library that knows nothing of ours, and
@@ -234,5 +255,9 @@ func TestLaterVersions(t *testing.T) {
 	}
 	if n := p.count("SELECT count(*) FROM resources r JOIN resource_versions v ON v.resource_id = r.id WHERE r.course_id = $1", course); n != 2 {
 		t.Errorf("the catalog has %d versions", n)
+	}
+	const waits, approved, rejected = "course_review.human_review", "course_review.approved", "course_review.rejected"
+	if diff := cmp.Diff([]string{waits, approved, waits, rejected, waits, approved}, p.notices()); diff != "" {
+		t.Errorf("notifications (-want +got):\n%s", diff)
 	}
 }

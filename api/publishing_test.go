@@ -34,14 +34,27 @@ type publishing struct {
 
 func newPublishing(t *testing.T, adapt ...func(*api.Options)) *publishing {
 	t.Helper()
+	return newPublishingWith(t, workertest.Options{}, adapt...)
+}
+
+func newPublishingWith(t *testing.T, o workertest.Options, adapt ...func(*api.Options)) *publishing {
+	t.Helper()
 	p := &publishing{storage: newStorage(t)}
+	o.Storage = p.storage
 	with := func(o *api.Options) {
 		o.Storage, o.ReviewLinkLifetime = p.storage, 15*time.Minute
 	}
-	p.marketplace = newMarketplace(t, workertest.Options{Storage: p.storage}, append([]func(*api.Options){with}, adapt...)...)
+	p.marketplace = newMarketplace(t, o, append([]func(*api.Options){with}, adapt...)...)
 	p.author = p.agent()
 	p.reviewer = p.db.NewAgent(t, storetest.NewAgentOptions{Roles: []market.Role{market.RoleReviewer}})
 	return p
+}
+
+// in is the same marketplace, reporting to a subtest.
+func (p *publishing) in(t *testing.T) *publishing {
+	c := *p
+	c.marketplace = p.marketplace.in(t)
+	return &c
 }
 
 func newStorage(t *testing.T) *bundle.Storage {

@@ -2,18 +2,22 @@ package api_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/course-marketplace/backend/api"
 	"github.com/course-marketplace/backend/api/client"
 	"github.com/course-marketplace/backend/internal/market"
 	"github.com/course-marketplace/backend/store/storetest"
+	"github.com/course-marketplace/backend/worker/workertest"
 )
 
 var scannerLayers = []string{"behavioral", "capabilities", "dependencies", "secrets", "static", "structure"}
@@ -264,4 +268,30 @@ func (p *publishing) text(query string, args ...any) string {
 		p.t.Fatal(err)
 	}
 	return s
+}
+
+// Without a worker the request is answered in time, and asking again with the same key
+// finds the review that it made.
+func TestRequestWhileNoWorkerRuns(t *testing.T) {
+	t.Parallel()
+	p := newPublishingWith(t, workertest.Options{Idle: true}, func(o *api.Options) { o.Flows.Wait = time.Second })
+	course, _ := p.uploaded(weather)
+	ask := func() answer { return p.request(p.author.Key, course, "Idempotency-Key", "review-1") }
+	a := p.want(ask(), 503, "")
+	if a.header.Get("Retry-After") == "" {
+		t.Errorf("%v", a.header)
+	}
+	p.temporal.Start(t)
+	workertest.Eventually(t, func() error {
+		if a = ask(); a.status != 201 {
+			return fmt.Errorf("answered %d %s", a.status, a.code())
+		}
+		return nil
+	})
+	if r := p.awaitStatus(course, market.ReviewHumanReview); r.ID.String() != a.value("id") {
+		t.Errorf("the review is %s, the answer said %s", r.ID, a.value("id"))
+	}
+	if n := p.count("SELECT count(*) FROM publication_reviews"); n != 1 {
+		t.Errorf("%d reviews", n)
+	}
 }
