@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +13,9 @@ import (
 
 // The transitions of a bounty from funding to its end. Each is called by the bounty's
 // workflow; each recognises a repetition of itself by the actor's request key.
+
+// errUnchanged says that the bounty is where it was to be brought already.
+var errUnchanged = errors.New("unchanged")
 
 // transition runs change on the locked bounty, once per request key, and records it.
 func (s *Store) transition(ctx context.Context, id uuid.UUID, by Actor, action string, change func(t *tx, b lockedBounty) error) (Bounty, error) {
@@ -28,7 +32,11 @@ func (s *Store) transition(ctx context.Context, id uuid.UUID, by Actor, action s
 		if done, err := t.wasDone(ctx, by, action, id); err != nil || done {
 			return err
 		}
-		if err := change(t, b); err != nil {
+		err = change(t, b)
+		if errors.Is(err, errUnchanged) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		return t.audit(ctx, by, action, "bounty", id, nil)
@@ -44,7 +52,7 @@ func (s *Store) transition(ctx context.Context, id uuid.UUID, by Actor, action s
 func (s *Store) FundBounty(ctx context.Context, id uuid.UUID, by Actor) (Bounty, error) {
 	return s.transition(ctx, id, by, "bounty.funded", func(t *tx, b lockedBounty) error {
 		if b.FundingStatus == market.FundingFunded {
-			return nil
+			return errUnchanged
 		}
 		if err := b.rules.CheckFund(t.now); err != nil {
 			return err
