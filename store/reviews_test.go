@@ -24,10 +24,15 @@ type desk struct {
 
 func newDesk(t *testing.T) desk {
 	t.Helper()
-	d := desk{DB: storetest.New(t), t: t}
-	d.owner = d.NewAgent(t, storetest.NewAgentOptions{})
-	d.reviewer = d.NewAgent(t, storetest.NewAgentOptions{Roles: []market.Role{market.RoleReviewer}})
-	d.course = d.NewCourse(t, storetest.NewCourseOptions{Owner: d.owner.ID, Visibility: market.VisibilityPublic})
+	return desk{DB: storetest.New(t), t: t}.another()
+}
+
+// another is a desk with a course of its own, on the same database.
+func (d desk) another() desk {
+	d.t.Helper()
+	d.owner = d.NewAgent(d.t, storetest.NewAgentOptions{})
+	d.reviewer = d.NewAgent(d.t, storetest.NewAgentOptions{Roles: []market.Role{market.RoleReviewer}})
+	d.course = d.NewCourse(d.t, storetest.NewCourseOptions{Owner: d.owner.ID, Visibility: market.VisibilityPublic})
 	return d
 }
 
@@ -213,8 +218,9 @@ func TestScanStepsKeepToTheirState(t *testing.T) {
 				"fail": {func(d desk, id uuid.UUID) (store.Review, error) { return d.FailReview(t.Context(), id, "scan_failed") },
 					map[market.ReviewStatus]market.ReviewStatus{market.ReviewQueued: market.ReviewFailed, market.ReviewScanning: market.ReviewFailed}},
 			}
+			d := newDesk(t)
 			for name, step := range steps {
-				d := newDesk(t)
+				d := d.another()
 				before := d.at(status, "1.0.0", cleanScan)
 				after := d.must(step.run(d, before.ID))
 				want, moves := step.moves[status]
@@ -225,7 +231,6 @@ func TestScanStepsKeepToTheirState(t *testing.T) {
 					t.Errorf("%s: %s became %s", name, status, after.Status)
 				}
 			}
-			d := newDesk(t)
 			r := d.at(status, "1.0.0", cleanScan)
 			if err := d.SaveReviewLayer(t.Context(), r.ID, "static", json.RawMessage(`{}`)); err != nil {
 				t.Fatal(err)
