@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/course-marketplace/backend/internal/bundle"
 	"github.com/course-marketplace/backend/internal/market"
 	"github.com/course-marketplace/backend/store"
 )
@@ -98,7 +100,7 @@ func (s *Server) claimKey(ctx context.Context, k store.IdempotencyKey, fingerpri
 		return nil, kept, fmt.Errorf("open the fingerprint of an idempotency key: %w", err)
 	}
 	if !bytes.Equal(earlier, fingerprint) {
-		return nil, kept, market.Refused("idempotency_key_reused", "This Idempotency-Key was sent with another request; use a new one.")
+		return nil, kept, errKeyReused()
 	}
 	if kept.Status != 0 {
 		return nil, kept, nil
@@ -126,8 +128,10 @@ func (s *Server) answerOnce(w http.ResponseWriter, r *http.Request, next http.Ha
 			}
 		}
 	}()
+	upload := digestUpload(r)
 	next.ServeHTTP(held, r.WithContext(context.WithValue(r.Context(), creationKey{}, claim.CreationID)))
 	if held.status/100 == 2 {
+		held.upload = upload()
 		fulfilled = true
 		if err := s.keepAnswer(settle, k, claim, held); err != nil {
 			// The work is done; the caller gets its answer. A repetition finds the work by its id.
@@ -143,6 +147,9 @@ func (s *Server) keepAnswer(ctx context.Context, k store.IdempotencyKey, claim *
 		if v := held.header.Values(name); len(v) > 0 {
 			headers[name] = v
 		}
+	}
+	if held.upload != "" {
+		headers.Set(uploadDigest, held.upload)
 	}
 	encoded, err := json.Marshal(headers)
 	if err != nil {
@@ -167,12 +174,43 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request, k store.Idempote
 		s.fail(w, r, fmt.Errorf("read the headers of a kept answer: %w", err))
 		return
 	}
+	if kept := headers.Get(uploadDigest); kept != "" && kept != digestUpload(r)() {
+		s.fail(w, r, errKeyReused())
+		return
+	}
+	headers.Del(uploadDigest)
 	for name, values := range headers {
 		w.Header()[name] = values
 	}
 	w.Header().Set(replayedHeader, "true")
 	w.WriteHeader(kept.Status)
 	_, _ = w.Write(body)
+}
+
+func errKeyReused() error {
+	return market.Refused("idempotency_key_reused", "This Idempotency-Key was sent with another request; use a new one.")
+}
+
+// uploadDigest stands among the kept headers for what an upload's body was.
+const uploadDigest = "Upload-Digest"
+
+// digestUpload has the body of an upload hashed while it is read. The function that it
+// returns reads what is left and says what the whole was; it is empty for other requests,
+// whose fingerprint covers the body already.
+func digestUpload(r *http.Request) func() string {
+	if op := operationOf(r.Context()); op == nil || !op.streams {
+		return func() string { return "" }
+	}
+	h := sha256.New()
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(r.Body, h), r.Body}
+	body := r.Body
+	return func() string {
+		_, _ = io.Copy(io.Discard, io.LimitReader(body, bundle.MaxPackedBytes+1))
+		return hex.EncodeToString(h.Sum(nil))
+	}
 }
 
 // sealedFor binds a sealed value to its purpose and key.
@@ -182,7 +220,7 @@ func sealedFor(purpose string, k store.IdempotencyKey) []byte {
 
 // requestFingerprint tells requests apart: the method, the path, the query and the
 // body, which validation has brought into one form. Of an upload, which is not held
-// in memory, it takes what its headers say.
+// in memory, it takes what its headers say; digestUpload compares the rest.
 func requestFingerprint(r *http.Request, op *operation) ([]byte, error) {
 	h := sha256.New()
 	part(h, r.Method)
@@ -210,6 +248,8 @@ type heldAnswer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
+	// upload is what digestUpload says of the request.
+	upload string
 }
 
 func (h *heldAnswer) Header() http.Header         { return h.header }

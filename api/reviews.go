@@ -59,7 +59,7 @@ func (s *Server) GetReviewStatus(ctx context.Context, in GetReviewStatusRequestO
 		ID: r.ID, CourseID: r.CourseID, VersionID: r.VersionID, InitiatedBy: r.InitiatedBy, Status: ReviewStatus(r.Status),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
 		CapabilitiesStatus: c.status, CapabilityMismatches: c.mismatches, CapabilityRiskScore: c.risk,
-		DeclaredCapabilities: c.declared, ObservedCapabilities: c.observed, Scan: scanAdvice(r), Decision: c.decision(r),
+		DeclaredCapabilities: c.declared, ObservedCapabilities: c.observed, FailureCode: r.FailureCode, Scan: scanAdvice(r), Decision: c.decision(r),
 	}
 	if layers != nil {
 		answer.Findings = []ReviewFindingResponse{}

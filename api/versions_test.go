@@ -190,6 +190,9 @@ func TestUploadWithIdempotencyKey(t *testing.T) {
 		t.Errorf("answered %s, then %s", first.body, again.body)
 	}
 	p.want(send(zipOf(t, underdeclared)), 422, "idempotency_key_reused")
+	sameLength := []byte(zipOf(t, weather))
+	sameLength[len(sameLength)/2] ^= 1
+	p.want(send(string(sameLength)), 422, "idempotency_key_reused")
 	// The answer was lost with the process that was to keep it: the work is found by its id.
 	if _, err := p.db.Pool().Exec(t.Context(), "UPDATE idempotency_keys SET status = NULL, headers = NULL, body = NULL, locked_until = now() - interval '1 second'"); err != nil {
 		t.Fatal(err)

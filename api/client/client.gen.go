@@ -2168,8 +2168,11 @@ type GetReviewStatusResponse struct {
 	CreatedAt            time.Time            `json:"created_at"`
 
 	// Decision Why a version was rejected and, where its capabilities are the reason, how to declare them.
-	Decision             *ReviewDecision         `json:"decision,omitempty"`
-	DeclaredCapabilities *Capabilities           `json:"declared_capabilities,omitempty"`
+	Decision             *ReviewDecision `json:"decision,omitempty"`
+	DeclaredCapabilities *Capabilities   `json:"declared_capabilities,omitempty"`
+
+	// FailureCode Why the review could not be completed; ask for another one.
+	FailureCode          *string                 `json:"failure_code,omitempty"`
 	Findings             []ReviewFindingResponse `json:"findings,omitzero"`
 	ID                   uuid.UUID               `json:"id"`
 	InitiatedBy          uuid.UUID               `json:"initiated_by"`

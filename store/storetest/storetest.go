@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/course-marketplace/backend/internal/devstack/stacktest"
 	"github.com/course-marketplace/backend/migrations"
@@ -49,7 +51,7 @@ func New(t testing.TB, adapt ...func(*store.Options)) *DB {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
-		if err := execute(ctx, admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := drop(ctx, admin, name); err != nil {
 			t.Errorf("drop the test's database: %v", err)
 		}
 	})
@@ -142,6 +144,27 @@ func execute(ctx context.Context, admin, statement string) error {
 	_, err = conn.Exec(ctx, statement)
 	return err
 }
+
+// drop deletes a database. Only a superuser may end an autovacuum worker that happens to
+// be in it; it leaves by itself soon.
+func drop(ctx context.Context, admin, name string) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := execute(ctx, admin, "DROP DATABASE "+name+" WITH (FORCE)")
+		var pg *pgconn.PgError
+		if !errors.As(err, &pg) || pg.Code != insufficientPrivilege {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+const insufficientPrivilege = "42501"
 
 func withDatabase(admin, name string) string {
 	u, err := url.Parse(admin)
