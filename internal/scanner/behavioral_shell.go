@@ -20,50 +20,6 @@ type shell struct {
 // maxShellSteps bounds work on scripts whose functions call each other.
 const maxShellSteps = 200_000
 
-// analyzeShell reads a shell program; it reports false if parts did not parse.
-func (p *program) analyzeShell(source string) bool {
-	s := &shell{program: p, vars: map[string]value{}, functions: map[string]*syntax.Stmt{}}
-	return s.script(source, 0)
-}
-
-// nestedShell reads a command line that another program starts.
-func (p *program) nestedShell(line int, command value) value {
-	s := &shell{program: p, vars: map[string]value{}, functions: map[string]*syntax.Stmt{}, fixedLine: line}
-	p.depth++
-	defer func() { p.depth-- }()
-	file, err := parseShell(strings.ReplaceAll(command.text, unknownText, " __unknown__ "))
-	if err != nil {
-		return value{}
-	}
-	s.vars["__unknown__"] = value{taint: command.taint, names: command.names}
-	return s.statements(file.Stmts, value{})
-}
-
-func parseShell(source string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(4)).Parse(strings.NewReader(source), "")
-}
-
-// script parses all of source, or, where that fails, the lines that parse alone: a
-// document's example often holds a placeholder that is no valid shell.
-func (s *shell) script(source string, base int) bool {
-	s.base = base
-	if file, err := parseShell(source); err == nil {
-		s.statements(file.Stmts, value{})
-		return true
-	}
-	for i, line := range strings.Split(source, "\n") {
-		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "$ "))
-		if line == "" || len(line) > maxPassage {
-			continue
-		}
-		s.base = base + i
-		if file, err := parseShell(strings.NewReplacer("<", "'<'", ">", " > ").Replace(line)); err == nil {
-			s.statements(file.Stmts, value{})
-		}
-	}
-	return false
-}
-
 func (s *shell) line(n syntax.Node) int {
 	if s.fixedLine > 0 {
 		return s.fixedLine
@@ -284,44 +240,6 @@ func (s *shell) binary(c *syntax.BinaryCmd, stdin value, line int) value {
 	return join(s.statement(c.X, stdin), s.statement(c.Y, stdin))
 }
 
-func (s *shell) declare(c *syntax.DeclClause, line int) value {
-	for _, a := range c.Args {
-		s.assign(a, line)
-	}
-	return value{}
-}
-
-func (s *shell) assign(a *syntax.Assign, line int) {
-	if a == nil || a.Name == nil {
-		return
-	}
-	var v value
-	switch {
-	case a.Array != nil:
-		for _, e := range a.Array.Elems {
-			if e.Value != nil {
-				v = join(v, s.word(e.Value), constant(" "))
-			}
-		}
-	case a.Value != nil:
-		v = s.word(a.Value)
-	}
-	name := a.Name.Value
-	if name == "HISTFILE" && v.text == "/dev/null" || name == "HISTSIZE" && v.text == "0" {
-		s.report(bCoverTracks, line, 0.8, name)
-	}
-	if name == "LD_PRELOAD" && v.text != "" && !strings.Contains(v.text, "jemalloc") {
-		s.report(bRaiseRights, line, 0.62, name)
-	}
-	if a.Append {
-		v = join(s.vars[name], v)
-	}
-	if v.text == "" && v.taint == 0 {
-		v.text = ""
-	}
-	s.vars[name] = v
-}
-
 func (s *shell) call(c *syntax.CallExpr, stdin value, line int) value {
 	for _, a := range c.Assigns {
 		s.assign(a, line)
@@ -347,74 +265,3 @@ func (s *shell) call(c *syntax.CallExpr, stdin value, line int) value {
 }
 
 func positional(i int) string { return string(rune('0' + min(i, 9))) }
-
-// word evaluates a shell word.
-func (s *shell) word(w *syntax.Word) value {
-	if w == nil {
-		return value{}
-	}
-	parts := make([]value, 0, len(w.Parts))
-	for _, p := range w.Parts {
-		parts = append(parts, s.part(p))
-	}
-	out := join(parts...)
-	if len(parts) == 1 {
-		out.callee = parts[0].callee
-	}
-	return out
-}
-
-func (s *shell) part(p syntax.WordPart) value {
-	switch p := p.(type) {
-	case *syntax.Lit:
-		return constant(strings.ReplaceAll(p.Value, `\`, ""))
-	case *syntax.SglQuoted:
-		if p.Dollar {
-			return constant(unescapeBackslash(p.Value))
-		}
-		return constant(p.Value)
-	case *syntax.DblQuoted:
-		parts := make([]value, 0, len(p.Parts))
-		for _, inner := range p.Parts {
-			parts = append(parts, s.part(inner))
-		}
-		return join(parts...)
-	case *syntax.ParamExp:
-		return s.parameter(p)
-	case *syntax.CmdSubst:
-		out := s.statements(p.Stmts, value{})
-		out.taint |= fromCommand
-		return out
-	case *syntax.ProcSubst:
-		return s.statements(p.Stmts, value{})
-	}
-	return value{}
-}
-
-func (s *shell) parameter(p *syntax.ParamExp) value {
-	if p.Param == nil {
-		return value{}
-	}
-	name := p.Param.Value
-	if v, ok := s.vars[name]; ok {
-		if v.text == "" && v.taint == 0 {
-			return constant("")
-		}
-		return v
-	}
-	if len(name) < 2 || strings.ToUpper(name) != name || shellVariables[name] {
-		return value{taint: 0, text: unknownText}
-	}
-	v := s.variable(s.line(p), name)
-	if v.text == "" {
-		v.text = unknownText
-	}
-	if p.Exp != nil && p.Exp.Word != nil {
-		if fallback := s.word(p.Exp.Word); fallback.text != "" {
-			v.text = fallback.text
-		}
-	}
-	return v
-}
-
-var shellVariables = wordSet("PWD OLDPWD RANDOM SECONDS LINENO BASH_SOURCE FUNCNAME PIPESTATUS BASHPID UID EUID PPID OPTARG OPTIND REPLY IFS")

@@ -48,8 +48,22 @@ type call struct {
 
 const maxInterpreterSteps = 3_000_000
 
+// largePrograms lets one large program at a time into memory, however many reviews a
+// worker runs. A program within a program is never large (maxValueText).
+var largePrograms = make(chan struct{}, 1)
+
+const largeProgramBytes = 128 << 10
+
 // analyzeProgram reads a program; it reports the share that did not parse.
 func (p *program) analyzeProgram(source string, lang programLanguage, fixedLine int) (float64, error) {
+	if len(source) > largeProgramBytes {
+		select {
+		case largePrograms <- struct{}{}:
+			defer func() { <-largePrograms }()
+		case <-p.v.ctx.Done():
+			return 0, p.v.ctx.Err()
+		}
+	}
 	root, broken, err := lang.grammar().parse(p.v.ctx, source)
 	if err != nil {
 		return 0, err

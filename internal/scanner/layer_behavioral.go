@@ -61,21 +61,29 @@ func (v *visit) declaredDomains() []string {
 func (v *visit) analyze(text string, kind fileKind) {
 	p := v.newProgram(text)
 	p.declared = v.declaredDomains()
+	p.stated = statedStartUp(v.bundle)
 	if kind == kindShell {
-		if !p.analyzeShell(text) {
-			v.unparsed("shell")
-		}
+		v.unread(p.analyzeShell(text), "shell")
 		return
 	}
 	lang := languageOf(kind, path.Ext(v.file.Path))
 	broken, err := p.analyzeProgram(text, lang, 0)
+	if err == nil && broken > 0.5 {
+		err = errSyntax
+	}
+	v.unread(err, lang.name)
+}
+
+// unread reports why a program could not be followed, if it couldn't.
+func (v *visit) unread(err error, language string) {
 	switch {
+	case err == nil:
+	case errors.Is(err, errSyntax):
+		v.unparsed(language)
 	case errors.Is(err, errProgramTooLarge):
-		v.findings.indeterminate(v.file.Path, "too_large", "The program is too large to be parsed.")
-	case err != nil:
+		v.findings.indeterminate(v.file.Path, "too_large", "The program is too large or too deeply nested to be parsed.")
+	default:
 		v.findings.indeterminate(v.file.Path, "unparsed", "The program could not be parsed.")
-	case broken > 0.5:
-		v.unparsed(lang.name)
 	}
 }
 
@@ -154,13 +162,29 @@ func (v *visit) codeBlock(b block, source string, kind fileKind) {
 	p.documentary = true
 	p.lineOffset = b.start - 1
 	p.weight = roleWeight(v.info.role) * documentWeight(v.info, b)
-	if kind == kindShell {
-		p.analyzeShell(promptless(source))
-		return
+	if b.context == ctxCode && teachesSecurity(v.bundle) {
+		p.weight *= 0.6
 	}
-	lang := languageOf(kind, b.lang)
+	p.stated = statedStartUp(v.bundle)
+	var err error
+	if kind == kindShell {
+		err = p.analyzeShell(promptless(source))
+	} else {
+		_, err = p.analyzeProgram(source, languageOf(kind, b.lang), 0)
+	}
 	// A fragment that doesn't parse is read by the text rules all the same.
-	_, _ = p.analyzeProgram(source, lang, 0)
+	if err != nil && !errors.Is(err, errSyntax) {
+		v.unread(err, b.lang)
+	}
+}
+
+var startUpPurpose = regexp.MustCompile(`(?i)\b(systemd|services?|units?|cron|schedul\w+|launchd|autostart|start-?up|git hooks?|pre-commit|dotfiles?|shell (profile|config\w*)|daemons?|certificates?|tls)\b`)
+
+// statedStartUp reports a bundle whose description says that it is about programs
+// which start by themselves, so that a document which shows how is what it says.
+func statedStartUp(b *Bundle) bool {
+	front := frontMatterOf(b)
+	return startUpPurpose.MatchString(front.text("name") + " " + front.text("description") + " " + front.text("title") + " " + front.text("summary"))
 }
 
 func documentWeight(info fileInfo, b block) float64 {

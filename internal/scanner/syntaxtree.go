@@ -12,9 +12,9 @@ import (
 	sitterts "github.com/tree-sitter/tree-sitter-typescript/bindings/go"
 )
 
-// maxProgramBytes is the longest program that is parsed: a syntax tree takes some
-// thirty times its source's size.
-const maxProgramBytes = 3 << 20
+// maxProgramBytes is the longest program that is parsed: the parser's tree and its
+// copy may take some three hundred times their source's size.
+const maxProgramBytes = 1 << 20
 
 var errProgramTooLarge = errors.New("the program is too large to parse")
 
@@ -96,16 +96,25 @@ func (l *language) parse(ctx context.Context, source string) (root *node, broken
 // never close makes it read to the end again and again.
 const maxRereads = 8
 
-// parseBounded returns nil when the time or the reads are used up.
+// maxParserReports bounds the parser's work, and with it the memory of the parses it
+// keeps side by side where the grammar is ambiguous. It reports about fifteen times
+// per KiB of ordinary source, sixty times where every second byte is a token.
+const maxParserReports = 16_000
+
+// parseBounded returns nil when the time, the reads or the work are used up.
 func parseBounded(ctx context.Context, parser *sitter.Parser, source string) *sitter.Tree {
-	data, budget := []byte(source), maxRereads*len(source)+sniffBytes
+	data, budget, reports := []byte(source), maxRereads*len(source)+sniffBytes, 0
+	stop := func(sitter.ParseState) bool {
+		reports++
+		return budget <= 0 || reports > maxParserReports || ctx.Err() != nil
+	}
 	tree := parser.ParseWithOptions(func(offset int, _ sitter.Point) []byte {
 		if offset >= len(data) || budget <= 0 {
 			return nil
 		}
 		budget -= len(data) - offset
 		return data[offset:]
-	}, nil, &sitter.ParseOptions{ProgressCallback: func(sitter.ParseState) bool { return budget <= 0 || ctx.Err() != nil }})
+	}, nil, &sitter.ParseOptions{ProgressCallback: stop})
 	if tree != nil && budget <= 0 {
 		tree.Close()
 		return nil
@@ -132,29 +141,32 @@ func (c *treeCopy) lineAt(offset uint) int {
 	return c.lines + 1
 }
 
+// copy returns nil for punctuation, which nothing asks for: it is named by no field.
 func (c *treeCopy) copy(cursor *sitter.TreeCursor, depth int) *node {
 	n := cursor.Node()
+	kind, field := int(n.KindId()), int(cursor.FieldId())
+	known := kind < len(c.lang.kinds)
+	if known && !c.lang.named[kind] && field == 0 {
+		return nil
+	}
 	start, end := n.ByteRange()
-	kind := n.KindId()
-	out := &node{text: c.source[start:end], line: c.lineAt(start)}
-	if int(kind) < len(c.lang.kinds) {
+	out := &node{kind: "ERROR", named: true, text: c.source[start:end], line: c.lineAt(start)}
+	if known {
 		out.kind, out.named = c.lang.kinds[kind], c.lang.named[kind]
 	} else {
-		out.kind, out.named = "ERROR", true
 		c.broken += end - start
 	}
-	if f := cursor.FieldId(); int(f) < len(c.lang.fields) {
-		out.field = c.lang.fields[f]
+	if field < len(c.lang.fields) {
+		out.field = c.lang.fields[field]
 	}
 	if depth >= maxTreeDepth {
 		c.cut = true
 		return out
 	}
 	if cursor.GotoFirstChild() {
-		for {
-			out.children = append(out.children, c.copy(cursor, depth+1))
-			if !cursor.GotoNextSibling() {
-				break
+		for more := true; more; more = cursor.GotoNextSibling() {
+			if child := c.copy(cursor, depth+1); child != nil {
+				out.children = append(out.children, child)
 			}
 		}
 		cursor.GotoParent()
