@@ -20,6 +20,8 @@ const (
 	// maxTextBytes is how much of one text file the layers parse; a longer one is
 	// indeterminate, because a parser that stops early can't call the rest clean.
 	maxTextBytes = 34 << 20
+	// maxTextLines bounds the memory that lines of one or two characters would take.
+	maxTextLines = 1_500_000
 	sniffBytes   = 8 << 10
 )
 
@@ -110,6 +112,9 @@ func (f File) readText() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if bytes.Count(data, []byte{'\n'}) > maxTextLines {
+		return "", errTooLarge
+	}
 	return decodeText(data), nil
 }
 
@@ -169,7 +174,7 @@ func (b *Bundle) inspect(f File) (fileInfo, error) {
 // readReason is what a finding says about a read error, without paths of the host.
 func readReason(err error) string {
 	if errors.Is(err, errTooLarge) {
-		return fmt.Sprintf("it is larger than %d MiB.", maxTextBytes>>20)
+		return fmt.Sprintf("it is larger than %d MiB or has more than %d lines.", maxTextBytes>>20, maxTextLines)
 	}
 	return "its content is not available."
 }

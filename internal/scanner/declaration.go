@@ -119,6 +119,9 @@ func readDeclaration(b *Bundle) (*declaration, error) {
 			return nil, err
 		}
 		d.path = f.Path
+		if len(text) > maxSettings {
+			return d, errTooLarge
+		}
 		var root yaml.Node
 		if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 			return d, fmt.Errorf("parse %s: %w", f.Path, err)

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/pelletier/go-toml/v2"
 )
 
 func dependenciesLayer() Layer {
@@ -269,7 +267,7 @@ type pyProject struct {
 
 func (v *visit) pyproject(text string) bool {
 	var p pyProject
-	if toml.Unmarshal([]byte(text), &p) != nil {
+	if decodeTOML(text, &p) != nil {
 		return false
 	}
 	for _, line := range p.Project.Dependencies {
@@ -300,7 +298,7 @@ func (v *visit) pipfile(text string) bool {
 		} `toml:"source"`
 		Packages map[string]any `toml:"packages"`
 	}
-	if toml.Unmarshal([]byte(text), &p) != nil {
+	if decodeTOML(text, &p) != nil {
 		return false
 	}
 	v.tomlDependencies(text, p.Packages)
