@@ -39,6 +39,8 @@ const (
 	bFakePrompt      behavior = "behavioral.social_engineering.password_dialog"
 	bUnsafeLoad      behavior = "behavioral.obfuscation.unsafe_deserialization"
 	bUnpinnedServer  behavior = "behavioral.supply_chain.unpinned_server"
+	bSelfUpdate      behavior = "behavioral.supply_chain.self_update"
+	bForeignPackage  behavior = "behavioral.supply_chain.foreign_package"
 	bShellInjection  behavior = "behavioral.supply_chain.input_as_command"
 )
 
@@ -91,5 +93,7 @@ var behaviors = map[behavior]behaviorSpec{
 	bFakePrompt:      {"social_engineering", "Asks for a password in a dialog of its own", "A dialog or prompt collects the user's password", "Never ask for passwords; use the system's own dialog.", SeverityHigh},
 	bUnsafeLoad:      {"obfuscation", "Loads objects that can run code", "Data from outside is loaded by a format that executes code while loading", "Use JSON or another plain format.", SeverityHigh},
 	bUnpinnedServer:  {"supply_chain", "Starts a server of no fixed version", "A context server is fetched when it starts, in whatever version is newest then", fixInstall, SeverityMedium},
+	bSelfUpdate:      {"supply_chain", "Replaces its own instructions by a download", "The instructions that were reviewed are overwritten by what a server answers", "Publish a new version instead.", SeverityHigh},
+	bForeignPackage:  {"supply_chain", "Installs packages from somewhere else", "Packages come from an address or index other than the registry's", fixInstall, SeverityMedium},
 	bShellInjection:  {"supply_chain", "Runs input as a command", "Text from outside the program becomes a command", "Pass arguments as a list and validate them.", SeverityLow},
 }

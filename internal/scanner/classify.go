@@ -196,7 +196,7 @@ func looksText(head []byte) bool {
 }
 
 var (
-	testPath    = regexp.MustCompile(`(?i)(^|/)(tests?|testdata|__tests__|specs?|fixtures?|mocks?|snapshots?)/|(^|/)(test_[^/]*|[^/]*_test|[^/]*\.(test|spec))\.[a-z]+$|(^|/)conftest\.py$|(^|/)evals?/|(^|/)([^/]*[-_])?(cases|payloads?|fixtures?|evals?|expected)\.(ya?ml|jsonl?|csv|txt)$`)
+	testPath    = regexp.MustCompile(`(?i)(^|/)(tests?|testdata|__tests__|specs?|fixtures?|mocks?|snapshots?|features|e2e|cypress|playwright)/|(^|/)(test_[^/]*|[^/]*_test|[^/]*\.(test|spec))\.[a-z]+$|(^|/)conftest\.py$|(^|/)evals?/|(^|/)([^/]*[-_])?(cases|payloads?|fixtures?|evals?|expected)\.(ya?ml|jsonl?|csv|txt)$|\.(feature|yara?|sigma|snort)$`)
 	examplePath = regexp.MustCompile(`(?i)(^|/)(examples?|samples?|demos?|templates?)/`)
 	vendorPath  = regexp.MustCompile(`(?i)(^|/)(vendor|vendored|node_modules|third[_-]?party|bower_components)/|\.min\.(js|css)$`)
 	licencePath = regexp.MustCompile(`(?i)(^|/)(licen[cs]e|eula|terms|copying|notice|copyright|third[_-]?party[_-]?(notices|licenses))([-_.][^/]*)?$`)

@@ -40,7 +40,7 @@ func (p *program) peer(line int, host string, address value) {
 		p.report(bMetadata, line, 0.85, "")
 	}
 	if catcherHost.MatchString(host) || chatWebhook.MatchString(address.text) {
-		p.report(bExfilCatcher, line, 0.75, host)
+		p.report(bExfilCatcher, line, p.catcherConfidence(host, address), host)
 	}
 	if host == "" || isLocal(host) {
 		return
@@ -52,6 +52,18 @@ func (p *program) peer(line int, host string, address value) {
 }
 
 var privateAddress = regexp.MustCompile(`^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.)`)
+
+// catcherConfidence is low for a chat bot whose token the user sets and whose host
+// the declaration names: that is the user's own channel.
+func (p *program) catcherConfidence(host string, address value) float64 {
+	switch {
+	case catcherHost.MatchString(host) || address.taint&fromVariable == 0:
+		return 0.75
+	case p.isDeclared(host):
+		return 0.35
+	}
+	return 0.5
+}
 
 // leak judges what leaves the machine in one call; the worst origin is reported.
 func (p *program) leak(line int, host string, sent taint, address, body, header value, uploads bool) {
@@ -227,7 +239,7 @@ func (p *program) writes(line int, path, content value) {
 		p.observePath(CapWrite, target, line)
 		switch classifyPath(target) {
 		case pathPersistence, pathSecret:
-			if persistencePath.MatchString(strings.ReplaceAll(target, `\`, "/")) && !strings.HasPrefix(target, unknownText) {
+			if persistencePath.MatchString(strings.ReplaceAll(target, `\`, "/")) && (!strings.HasPrefix(target, unknownText) || strings.Contains(target, "/hooks/")) {
 				p.report(bPersist, line, persistConfidence(target, content), target)
 			}
 		case pathAgent:
@@ -243,8 +255,23 @@ func (p *program) writes(line int, path, content value) {
 	}
 	if content.taint&fromNetwork != 0 {
 		p.downloaded[path.text] = true
+		p.selfUpdate(line, path.text)
+	}
+	if strings.HasPrefix(content.text, "#!") && strings.Contains(firstLine(content.text), "sh") && p.depth < 3 {
+		p.nestedShell(line, content)
 	}
 	p.files[path.text] = merge(p.files[path.text], value{taint: content.taint, names: content.names, text: content.text})
+}
+
+// selfUpdate reports a download that takes the place of the bundle's own files: what
+// was reviewed is then no longer what runs.
+func (p *program) selfUpdate(line int, target string) {
+	for part := range strings.FieldsFuncSeq(target, func(r rune) bool { return r == '\n' || r == '/' }) {
+		if base := strings.Trim(part, unknownText); base == "SKILL.md" || base == "COURSE.md" || base == "AGENTS.md" || base == "CLAUDE.md" {
+			p.report(bSelfUpdate, line, 0.82, base)
+			return
+		}
+	}
 }
 
 // shadowedCommand is a file that would be run in place of a trusted command.
@@ -256,6 +283,9 @@ var pathSetting = regexp.MustCompile(`(?i)^\s*(export\s+)?(PATH=|[A-Z_]+_HOME=)|
 func persistConfidence(target string, content value) float64 {
 	if pathSetting.MatchString(content.text) {
 		return 0.35
+	}
+	if strings.HasPrefix(target, unknownText) {
+		return 0.62
 	}
 	return 0.82
 }

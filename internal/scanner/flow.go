@@ -113,10 +113,10 @@ const (
 )
 
 var (
-	secretPath      = regexp.MustCompile(`(?i)(\.ssh(/(id_|\*|identity|$|config)|$)|id_(rsa|ed25519|ecdsa|dsa)$|\.aws(/|$)|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.kube(/|$)|\.docker/config|gcloud(/|$)|application_default_credentials|/etc/shadow|\.gnupg|login data|cookies(\.sqlite)?$|logins\.json|key[34]\.db|keychains?(/|$)|wallet|\.bash_history|\.zsh_history|\.python_history|\.config/(gh|hub|op|rclone)|(^|/)\.env(\.[\w*]+)?$|\.env\*?$|\.p12$|\.pem$|\.pfx$|\.pgpass|\.vault-token|\.claude/\.credentials|\.azure(/|$)|/proc/(self|\d+)/environ|\.terraform\.d/credentials|\.cargo/credentials|\.m2/settings|metamask|exodus|electrum|1password|lastpass|bitwarden|keepass|\.kdbx|chrome/.*default|firefox/profiles|/run/secrets|serviceaccount/token|credentials(\.json|\.db)?$)`)
+	secretPath      = regexp.MustCompile(`(?i)(\.ssh(/(id_|\*|identity|$|config)|$)|id_(rsa|ed25519|ecdsa|dsa)$|\.aws(/|$)|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.kube(/|$)|\.docker/config|gcloud(/|$)|application_default_credentials|/etc/shadow|\.gnupg|login data|cookies(\.sqlite)?$|logins\.json|key[34]\.db|keychains?(/|$)|wallet|\.bash_history|\.zsh_history|\.python_history|\.config/(gh|hub|op|rclone)|(^|/)\.env(\.[\w*]+)?$|\.env\*?$|\.p12$|\.pem$|\.pfx$|\.pgpass|\.vault-token|\.claude/\.credentials|\.azure(/|$)|/proc/(self|\d+)/environ|\.terraform\.d/credentials|\.cargo/credentials|\.m2/settings|metamask|exodus|electrum|1password|lastpass|bitwarden|keepass|\.kdbx|\.(openclaw|clawdbot)(/|$)|chrome/.*default|firefox/profiles|/run/secrets|serviceaccount/token|credentials(\.json|\.db)?$)`)
 	publicPath      = regexp.MustCompile(`(?i)(\.pub$|known_hosts|\.env\.(example|sample|template|dist)$|cacert|ca-bundle|fullchain|cert\.pem$|public)`)
-	persistencePath = regexp.MustCompile(`(?i)(^|/|~)(\.(bashrc|zshrc|profile|bash_profile|zprofile|zshenv|bash_login|xprofile|xinitrc)$|\.config/(autostart|systemd|fish/config)|launchagents|launchdaemons|etc/(cron|rc\.local|profile|systemd|init\.d|ld\.so\.preload|environment|xdg/autostart|sudoers)|var/spool/cron|\.git/hooks|authorized_keys|\.ssh/(config|rc)|start menu/programs/startup|sitecustomize\.py|usercustomize\.py|[^/]*\.pth$|\.gitconfig$|\.git-templates)|currentversion.run|\.git/hooks/`)
-	agentPath       = regexp.MustCompile(`(?i)(^|/)(claude\.md|agents\.md|gemini\.md|\.cursorrules|\.windsurfrules|\.clinerules|copilot-instructions\.md|\.mcp\.json|mcp(_config|_settings)?\.json|claude_desktop_config\.json|memory\.md|soul\.md|\.claude/(settings|hooks|commands|skills|agents)[^\s]*|\.cursor/[^\s]+|\.codex/[^\s]+|\.vscode/(settings|tasks)\.json)$|\.claude/(settings|skills|hooks|commands|agents)`)
+	persistencePath = regexp.MustCompile(`(?i)(^|/|~)(\.(bashrc|zshrc|profile|bash_profile|zprofile|zshenv|bash_login|xprofile|xinitrc)$|\.config/(autostart|systemd|fish/config)|launchagents|launchdaemons|etc/(cron|rc\.local|profile|systemd|init\.d|ld\.so\.preload|environment|xdg/autostart|sudoers)|var/spool/cron|\.git/hooks|authorized_keys|\.ssh/(config|rc)|start menu/programs/startup|sitecustomize\.py|usercustomize\.py|[^/]*\.pth$|\.gitconfig$|\.git-templates)|currentversion.run|\.git/hooks/|/hooks/(pre-commit|post-commit|pre-push|post-merge|post-checkout|post-rewrite|commit-msg|prepare-commit-msg|pre-rebase|post-receive)$`)
+	agentPath       = regexp.MustCompile(`(?i)(^|/)(claude\.md|agents\.md|gemini\.md|\.cursorrules|\.windsurfrules|\.clinerules|copilot-instructions\.md|\.mcp\.json|mcp(_config|_settings)?\.json|claude_desktop_config\.json|memory\.md|soul\.md|identity\.md|heartbeat\.md|(openclaw|clawdbot|moltbot|opencode)\.json|\.gemini/settings\.json|\.claude\.json|\.mcp/[^\s]+|\.claude/(settings|hooks|commands|skills|agents)[^\s]*|\.cursor/[^\s]+|\.codex/[^\s]+|\.vscode/(settings|tasks)\.json)$|\.claude/(settings|skills|hooks|commands|agents)`)
 	systemPath      = regexp.MustCompile(`(?i)^(/etc|/usr|/bin|/sbin|/boot|/lib|/sys|/proc|/dev/(sd|nvme|hd|vd|mem)|c:.windows|/system|/library)(/|$)`)
 	homePath        = regexp.MustCompile(`^(~|\$HOME|\$\{HOME\}|/home/|/Users/|/root|%USERPROFILE%|C:.Users)`)
 )
@@ -161,7 +161,7 @@ func classifyText(p string) pathClass {
 	switch {
 	case secretPath.MatchString(p) && !publicPath.MatchString(p):
 		return pathSecret
-	case persistencePath.MatchString(p) && !strings.HasPrefix(p, unknownText):
+	case persistencePath.MatchString(p) && (!strings.HasPrefix(p, unknownText) || strings.Contains(p, "/hooks/")):
 		return pathPersistence
 	case agentPath.MatchString(p):
 		return pathAgent
@@ -191,6 +191,7 @@ const sensitive = fromSecretFile | fromAllEnv | fromCapture
 // observations. All three languages report to it.
 type program struct {
 	v           *visit
+	stated      bool    // the description names what the document then shows (see statedStartUp)
 	documentary bool    // found in a document, which may or may not be run
 	weight      float64 // of confidence: less where the text discusses or tests
 	lineOffset  int     // of the program within its file
@@ -212,6 +213,8 @@ func roleWeight(role fileRole) float64 {
 		return 0.6
 	case roleVendored:
 		return 0.75
+	case roleExample:
+		return 0.85
 	}
 	return 1
 }
@@ -220,6 +223,9 @@ func roleWeight(role fileRole) float64 {
 func (p *program) report(rule behavior, line int, confidence float64, detail string) {
 	if p.quiet {
 		return
+	}
+	if p.stated && rule == bPersist {
+		confidence *= statedFactor[p.documentary]
 	}
 	spec := behaviors[rule]
 	message := spec.message
@@ -232,6 +238,11 @@ func (p *program) report(rule behavior, line int, confidence float64, detail str
 		FilePath: p.v.file.Path, LineStart: line + p.lineOffset, Snippet: p.source(line),
 	}, p.source(line))
 }
+
+// statedFactor is what is left of the confidence in a start-up finding where the
+// bundle's description says that it is about such programs; more of it in a script,
+// which acts, than in a document.
+var statedFactor = map[bool]float64{true: 0.55, false: 0.7}
 
 func (p *program) source(line int) string {
 	if line < 1 || line > len(p.lines) {

@@ -24,14 +24,23 @@ func (v *visit) teachesSecurity() bool {
 	state := v.state.(*staticState)
 	if !state.known {
 		state.known = true
-		if main, ok := v.bundle.MainFile(); ok {
-			if text, err := main.readText(); err == nil {
-				hits := len(discussion.FindAllStringIndex(text[:min(len(text), maxPassage)], 60))
-				state.security = hits >= 3 && hits*300 >= min(len(text), maxPassage)
-			}
-		}
+		state.security = teachesSecurity(v.bundle)
 	}
 	return state.security
+}
+
+func teachesSecurity(b *Bundle) bool {
+	main, ok := b.MainFile()
+	if !ok {
+		return false
+	}
+	text, err := main.readText()
+	if err != nil {
+		return false
+	}
+	text = text[:min(len(text), maxPassage)]
+	hits := len(discussion.FindAllStringIndex(text, 60))
+	return hits >= 3 && hits*300 >= len(text)
 }
 
 // visitStatic matches the rule pack against a file's passages, plain and decoded.
@@ -71,15 +80,21 @@ func visitStatic(v *visit) {
 
 func (v *visit) matchBlock(b block) {
 	for _, p := range newPassage(b).pieces() {
+		if v.ctx.Err() != nil {
+			return
+		}
 		p.taught = v.teachesSecurity()
 		v.matchPassage(&p)
-		if b.context == ctxSource || b.context == ctxCode {
-			continue
+	}
+	if b.context == ctxSource || b.context == ctxCode {
+		return
+	}
+	line := b.start
+	for _, part := range windows(strings.Join(b.lines, "\n"), maxBlob) {
+		for _, h := range disguised(part) {
+			v.matchHidden(h, strings.Repeat("\n", line-1)+part)
 		}
-		raw := strings.Join(b.lines, "\n")
-		for _, h := range disguised(raw) {
-			v.matchHidden(h, strings.Repeat("\n", b.start-1)+raw)
-		}
+		line += strings.Count(part, "\n")
 	}
 }
 
@@ -132,9 +147,22 @@ func (v *visit) placeFactor(text string) float64 {
 	}
 	switch strings.ToLower(path.Ext(v.file.Path)) {
 	case ".csv", ".tsv", ".jsonl":
-		return 0.6 * roleFactor(v.info.role)
+		return v.datasetFactor() * roleFactor(v.info.role)
 	}
 	return roleFactor(v.info.role)
+}
+
+// labelColumn is how a collection of examples says what each of them is.
+var labelColumn = regexp.MustCompile(`(?i)["']?\b(label|class|is_?attack|is_?injection|attack_?type|malicious|expected|verdict|ground_?truth|target|prompt|completion|act)\b["']?\s*[,:;\t\n]`)
+
+// datasetFactor: a labelled collection holds attacks as examples. In other data an
+// attack stands alone, addressed to whoever reads the row.
+func (v *visit) datasetFactor() float64 {
+	head, err := v.file.head() // once per match, so no more of the file than needed
+	if err != nil || labelColumn.Match(head[:min(len(head), 400)]) {
+		return 0.6
+	}
+	return 1
 }
 
 // roleFactor lowers confidence where attack-like text is expected: fixtures and

@@ -144,6 +144,9 @@ func pythonProcess(in *interpreter, c call) (value, bool) {
 			in.nestedProgram(c.line, code.text, pythonLanguage)
 		}
 		return value{taint: code.taint}, true
+	case c.name == "types.FunctionType" || c.name == "types.CodeType":
+		in.evaluates(c.line, c.argument(0))
+		return value{taint: c.argument(0).taint}, true
 	case c.name == "compile":
 		out := c.argument(0)
 		out.callee = ""

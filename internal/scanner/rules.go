@@ -38,6 +38,11 @@ type rule struct {
 	// Encoded rules look at decoded text only: what is ordinary in plain sight is
 	// not when it was hidden.
 	Encoded bool `yaml:"encoded"`
+	// Sentences is over how many sentences or list items a match may reach, 0 for any
+	// number: common words mean nothing together when they stand far apart.
+	Sentences int `yaml:"sentences"`
+	// Consent rules describe what is fine when the user is asked.
+	Consent bool `yaml:"consent"`
 	// Signal is the weight of a rule that is never reported alone (see signals.go).
 	Signal   float64 `yaml:"signal"`
 	Examples struct {
@@ -263,6 +268,9 @@ func (r *rule) find(p *passage, kind fileKind) (match, float64, bool) {
 	}
 	best, factor, found := match{}, 0.0, false
 	consider := func(m match) {
+		if r.Sentences > 0 && len(sentenceEnd.FindAllStringIndex(p.text[m.start:m.end], r.Sentences)) >= r.Sentences {
+			return
+		}
 		f := 1.0
 		if !r.Literal {
 			f = p.discount(m.start, m.end)
@@ -281,15 +289,24 @@ func (r *rule) find(p *passage, kind fileKind) (match, float64, bool) {
 		}
 	}
 	for _, alternative := range r.any {
-		for _, m := range alternative.findAll(p.text, 3) {
+		for _, m := range alternative.findAll(p.text, 4) {
 			consider(m)
 		}
 	}
 	if !found || slices.ContainsFunc(r.not, func(p2 pattern) bool { return p2.re.MatchString(p.text) }) {
 		return match{}, 0, false
 	}
+	if r.Consent && consentText.MatchString(p.text) {
+		factor *= consentFactor
+	}
 	return best, factor, true
 }
+
+// sentenceEnd is the end of a sentence or the beginning of another list item.
+var sentenceEnd = re2.MustCompile(`[.!?]["')]*\s+(?:[A-Z"'(]|\d)|;\s|\s[-*+]\s|\s\d{1,2}[.)]\s`)
+
+// consentFactor is what is left of a consent rule's confidence where the user decides.
+const consentFactor = 0.6
 
 func (r *rule) describe(encoding string) string {
 	if encoding == "" {

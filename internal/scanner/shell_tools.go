@@ -334,6 +334,7 @@ func (s *shell) installs(line int, name string, rest []value) {
 	if len(rest) < 2 || !installers[name] || rest[0].text != "install" && rest[0].text != "add" && rest[0].text != "i" {
 		return
 	}
+	s.foreignPackages(line, rest[1:])
 	for i, a := range rest[1:] {
 		if a.text == "" || strings.HasPrefix(a.text, "-") || i > 0 && flagWithFile[rest[i].text] || strings.ContainsAny(a.text, "/"+unknownText) && !strings.HasPrefix(a.text, "@") || a.text == "." {
 			continue
@@ -341,6 +342,33 @@ func (s *shell) installs(line int, name string, rest []value) {
 		s.observe(CapPackage, packageName(a.text), line, false)
 	}
 }
+
+// foreignPackages reports packages that come from elsewhere than the registry: an
+// archive or repository on a host that is no well-known forge, or another index.
+func (s *shell) foreignPackages(line int, rest []value) {
+	for i, a := range rest {
+		host := hostOf(a.text)
+		if host == "" && strings.Contains(a.text, "git@") {
+			host = hostOf("ssh://" + strings.Replace(a.text[strings.Index(a.text, "git@"):], ":", "/", 1))
+		}
+		index := indexFlag.MatchString(a.text) || i > 0 && indexFlag.MatchString(rest[i-1].text)
+		switch {
+		case host == "" || isLocal(host) || officialIndex.MatchString(host):
+		case index:
+			s.report(bForeignPackage, line, 0.7, host)
+		case knownForge.MatchString(host):
+			s.report(bForeignPackage, line, 0.35, host)
+		default:
+			s.report(bForeignPackage, line, 0.72, host)
+		}
+	}
+}
+
+var (
+	indexFlag     = regexp.MustCompile(`^(-i|-f|--(extra-)?index(-url)?|--find-links|--registry|--default-index|--source)\b`)
+	officialIndex = regexp.MustCompile(`^(pypi\.org|test\.pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|npm\.pkg\.github\.com|rubygems\.org|download\.pytorch\.org|crates\.io|conda\.anaconda\.org)$`)
+	knownForge    = regexp.MustCompile(`^(github\.com|gitlab\.com|codeberg\.org|bitbucket\.org|codeload\.github\.com|raw\.githubusercontent\.com|git\.sr\.ht)$`)
+)
 
 var (
 	installers   = wordSet("pip npm yarn pnpm gem cargo uv pipx")

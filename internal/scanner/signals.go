@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode"
 
 	re2 "github.com/wasilibs/go-re2"
 )
@@ -32,14 +33,14 @@ const (
 )
 
 // consentText is prose that leaves the decision with the user.
-var consentText = re2.MustCompile(`(?i)\b(ask (the user|them|first|before)|(with|after|get|wait for|needs?|requires?|obtain) (the |their |explicit )?(user's |user )?(consent|permission|approval|agreement|confirmation|go-ahead|ok)|only (if|when|after) (the user|they|asked)|(if|when|once|unless) (the user|they) (wants?|asks? for|requests?|agrees?|confirms?|says? so|approves?|chooses?)|show (the user|them|it|the)|let the user|confirm with|before (sending|uploading|deleting|running|anything is)|never (send|share|upload|post|forward|store|delete|print|log|ask for)|do(es)? not (send|share|upload|leave|store|transmit|log)|nothing (is sent|leaves|is uploaded)|stays on|pregunta (antes|al usuario)|demande (d'abord|à l'utilisateur|confirmation)|frage? (zuerst|den nutzer|nach)|vorher fragen)\b`)
+var consentText = re2.MustCompile(`(?i)\b(ask (the user|them|first|before)|(with|after|get|wait for|needs?|requires?|obtain) (the |their |explicit )?(user's |user )?(consent|permission|approval|agreement|confirmation|go-ahead|ok)|only (if|when|after) (the user|they|asked)|(if|when|once|unless) (the user|they) (wants?|asks? for|requests?|agrees?|confirms?|says? so|approves?|chooses?)|show (the user|them|it|the)|let the user|confirm with|before (you |they )?(sending|uploading|deleting|running|anything is|send|upload|delete|run|save|write|install|change|apply)|(ask|confirm|check) (before|first)|(show|propose|offer|suggest) (it|a diff|them|the|to)\b[^.]{0,60}\b(ask|before|confirm|note|first)|offer to|on yes\b|the user (does|merges|decides|approves|copies|runs|confirms|agrees)|never (send|share|upload|post|forward|store|delete|print|log|ask for)|do(es)? not (send|share|upload|leave|store|transmit|log)|nothing (is sent|leaves|is uploaded)|stays on|pregunta (antes|al usuario)|demande (d'abord|à l'utilisateur|confirmation)|frage? (zuerst|den nutzer|nach)|vorher fragen)\b`)
 
 func (s *section) enter(v *visit, b block) {
-	if b.heading != s.heading || s.weights == nil {
+	if b.heading != s.heading || s.weights == nil || b.context == ctxSource {
 		s.close(v)
 		*s = section{heading: b.heading, weights: map[string]float64{}, rules: map[string]*rule{}, at: map[string]signalPlace{}}
 	}
-	if b.context != ctxCode && b.context != ctxSource && s.text.Len() < maxPassage {
+	if b.context != ctxCode && s.text.Len() < maxPassage {
 		s.text.WriteString(strings.Join(b.lines, " "))
 		s.text.WriteByte(' ')
 	}
@@ -47,7 +48,11 @@ func (s *section) enter(v *visit, b block) {
 
 func (s *section) add(r *rule, p *passage, m match, factor float64) {
 	switch p.context {
-	case ctxProse, ctxComment, ctxQuote, ctxTable, ctxHeading:
+	case ctxProse, ctxComment, ctxQuote, ctxTable, ctxHeading, ctxFrontMatter:
+	case ctxSource:
+		if !sentences(p.text[max(0, m.start-80):min(len(p.text), m.end+80)]) {
+			return
+		}
 	default:
 		return
 	}
@@ -59,6 +64,21 @@ func (s *section) add(r *rule, p *passage, m match, factor float64) {
 		s.rules[r.ID] = r
 		s.at[r.ID] = signalPlace{p.lineAt(m.start), p.text[m.start:min(m.end, m.start+maxSnippet)]}
 	}
+}
+
+// sentences tells natural language within a program or a configuration file (a
+// description, a docstring, a comment) from code: mostly words with spaces between.
+func sentences(text string) bool {
+	letters, code := 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.IsLetter(r) || r == ' ':
+			letters++
+		case strings.ContainsRune("(){}[];=<>$|&", r):
+			code++
+		}
+	}
+	return letters*10 >= len([]rune(text))*7 && code*20 <= letters
 }
 
 // close reports a section whose signals of different kinds add up.

@@ -16,6 +16,7 @@ func (v *visit) textStructure() {
 	}
 	v.disguisedText(text)
 	v.padding(text)
+	v.escapedLetters(text)
 	if isASCII(text) {
 		v.escapes(text)
 		return
@@ -68,6 +69,19 @@ func (v *visit) padding(text string) {
 		if len(line) > longLine && v.info.isCode() && v.info.kind != kindNotebook && v.info.role != roleVendored {
 			v.structure("structure.text.long_line", v.file.Path, n, trimmed[:min(len(trimmed), 80)], trimmed[:80])
 		}
+	}
+}
+
+// escapedLetters matches a word of ordinary letters in which every one is escaped,
+// hexadecimal or octal; no formatter writes text so.
+var escapedLetters = regexp.MustCompile(`(?i)(?:\\x(?:2[ef]|3[a0-9]|[46][1-9a-f]|5[0-9af]|7[0-9a])){6,}|(?:\\u00(?:2[ef]|3[a0-9]|[46][1-9a-f]|5[0-9af]|7[0-9a])){6,}|(?:\\1[0-7][0-7]){6,}`)
+
+func (v *visit) escapedLetters(text string) {
+	if !v.info.isCode() || v.info.role == roleVendored || !strings.Contains(text, `\`) {
+		return
+	}
+	if loc := escapedLetters.FindStringIndex(text); loc != nil {
+		v.structure("structure.text.escaped_letters", v.file.Path, lineOf(text, loc[0]), snippetAt(text, loc[0]), "")
 	}
 }
 
