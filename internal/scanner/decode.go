@@ -65,7 +65,10 @@ func decodeOnce(text string) []hidden {
 	try("base64", base64Blob, fromBase64)
 	try("hexadecimal", hexBlob, fromHex)
 	try("character codes", charCodes, fromCharCodes)
-	if joined := stringJoin.ReplaceAllString(text, ""); len(text) < maxBlob && joined != text {
+	if len(text) >= maxBlob {
+		return out
+	}
+	if joined := stringJoin.ReplaceAllString(text, ""); joined != text {
 		for _, loc := range base64Blob.FindAllStringIndex(joined, maxBlobs) {
 			if plain := fromBase64(joined[loc[0]:loc[1]]); readable(plain) && !strings.Contains(text, joined[loc[0]:loc[1]]) {
 				out = append(out, hidden{"split base64", plain, 0})

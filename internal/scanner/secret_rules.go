@@ -132,12 +132,16 @@ func linesAround(text string, start, end int) match {
 	return match{from, to}
 }
 
-// union joins spans that touch.
+// maxJoined is how far neighbouring lines are judged together: gitleaks' work on a
+// text grows with its lines times its hits.
+const maxJoined = 8 << 10
+
+// union joins spans that overlap, and neighbours as long as they are short.
 func union(spans []match) []match {
 	slices.SortFunc(spans, func(a, b match) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
 	var out []match
 	for _, s := range spans {
-		if last := len(out) - 1; last >= 0 && s.start <= out[last].end {
+		if last := len(out) - 1; last >= 0 && (s.start < out[last].end || s.start == out[last].end && s.end-out[last].start <= maxJoined) {
 			out[last].end = max(out[last].end, s.end)
 			continue
 		}
