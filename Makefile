@@ -60,8 +60,9 @@ bench: compiler ## Run the benchmarks (PKG=./bench/... RUN=BenchmarkName)
 	$(WITH_STACK) go test -run '^$$' -bench '$(or $(RUN),.)' -benchmem -timeout 60m $(PKG)
 
 .PHONY: bench-scanner
-bench-scanner: compiler ## Run the benchmarks of the publication scanner
-	go test -run '^$$' -bench '$(or $(RUN),.)' -benchmem ./internal/scanner/...
+bench-scanner: compiler ## Measure the scanner: precision and recall on the labelled corpus, speed and memory
+	go test ./internal/scanner -run '^TestCorpusMeasure$$' -count=1 -v -args -corpus
+	go test ./internal/scanner -run '^(TestLargeBundle|TestMemory)$$' -count=1 -v
 
 .PHONY: tools
 tools: $(addprefix $(BIN)/,temporal versitygw sqlc golangci-lint workflowcheck govulncheck) ## Build every tool ahead of its first use
