@@ -15,6 +15,15 @@ func staticLayer() Layer {
 // staticState is what the layer knows about the bundle as a whole.
 type staticState struct {
 	known, security bool
+	startUp         bool // the description says that it is about programs which start by themselves
+}
+
+// ruleStartUp is the rule that a bundle about cron or services meets by its purpose.
+const ruleStartUp = "static.persistence.startup"
+
+func (v *visit) describesStartUp() bool {
+	v.teachesSecurity()
+	return v.state.(*staticState).startUp
 }
 
 // teachesSecurity reports a bundle whose main file is dense with the vocabulary of
@@ -25,6 +34,7 @@ func (v *visit) teachesSecurity() bool {
 	if !state.known {
 		state.known = true
 		state.security = teachesSecurity(v.bundle)
+		state.startUp = statedStartUp(v.bundle)
 	}
 	return state.security
 }
@@ -124,6 +134,9 @@ func (v *visit) matchPassage(p *passage) {
 			continue
 		}
 		confidence := r.Confidence * factor * v.placeFactor(p.text)
+		if r.ID == ruleStartUp && v.describesStartUp() {
+			confidence *= consentFactor
+		}
 		if p.encoding != "" {
 			confidence = math.Min(1, confidence*1.15)
 		}

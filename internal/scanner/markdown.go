@@ -212,6 +212,17 @@ func sourceBlocks(text string, context textContext) []block {
 	return blocks
 }
 
+// fixedBlocks cuts a program every maxBlockLines lines, wherever blank lines are.
+func fixedBlocks(text string) []block {
+	var blocks []block
+	lines := strings.Split(text, "\n")
+	for at := 0; at < len(lines); at += maxBlockLines {
+		end := min(at+maxBlockLines, len(lines))
+		blocks = append(blocks, block{context: ctxSource, start: at + 1, lines: lines[at:end]})
+	}
+	return blocks
+}
+
 // blocksOf cuts a file's text the way its kind asks for.
 func blocksOf(info fileInfo, text string) []block {
 	switch info.kind {
@@ -219,6 +230,10 @@ func blocksOf(info fileInfo, text string) []block {
 		return markdownBlocks(text)
 	case kindText:
 		return sourceBlocks(text, ctxProse)
+	case kindCode:
+		// No parser follows values here, so a rule that needs two things together has
+		// to see a function's blank-line-separated parts at once.
+		return fixedBlocks(text)
 	}
 	return sourceBlocks(text, ctxSource)
 }

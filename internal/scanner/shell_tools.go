@@ -260,6 +260,7 @@ var telltales = map[string][]telltale{
 	"chmod":       {tell(`\s([ugoa]*\+s|[246]7[0-7]{2}|0?[246]7[0-7]{2})\b`, bRaiseRights, 0.85), tell(`\s(-R\s+)?0?777\s+(/|~|\$HOME)(\s|$|etc|usr)`, bRaiseRights, 0.8)},
 	"setcap":      {tell(`cap_(setuid|sys_admin|dac_override)`, bRaiseRights, 0.85)},
 	"visudo":      {tell(`.`, bRaiseRights, 0.75)},
+	"pkexec":      {tell(`.`, bRaiseRights, 0.65)},
 	"useradd":     {tell(`.`, bRaiseRights, 0.62)},
 	"adduser":     {tell(`.`, bRaiseRights, 0.62)},
 	"usermod":     {tell(`\s-\w*G\s*\S*(sudo|wheel|docker|root|admin)`, bRaiseRights, 0.75)},
