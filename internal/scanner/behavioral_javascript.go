@@ -253,13 +253,7 @@ func evaluateJavaScript(in *interpreter, n *node) value {
 		in.bind(n.get("left"), v)
 		return v
 	case "binary_expression":
-		out := join(evaluateJavaScript(in, n.get("left")), evaluateJavaScript(in, n.get("right")))
-		if op := n.get("operator").source(); op == "^" {
-			out.taint |= fromDecoding
-		} else if op == "||" || op == "??" {
-			out.text = strings.TrimPrefix(out.text, unknownText)
-		}
-		return out
+		return in.javascriptBinary(n)
 	case "array":
 		items := in.evaluateAll(n.inner())
 		out := join(spaced(items)...)
@@ -281,6 +275,17 @@ func evaluateJavaScript(in *interpreter, n *node) value {
 		return in.javascriptName(bare(inner[0]).text)
 	}
 	return join(in.evaluateAll(n.inner())...).withoutText(n.kind)
+}
+
+func (in *interpreter) javascriptBinary(n *node) value {
+	out := join(evaluateJavaScript(in, n.get("left")), evaluateJavaScript(in, n.get("right")))
+	switch n.get("operator").source() {
+	case "^":
+		out.taint |= fromDecoding
+	case "||", "??":
+		out.text = strings.TrimPrefix(out.text, unknownText)
+	}
+	return out
 }
 
 func unescapeBackslash2(s string) string {

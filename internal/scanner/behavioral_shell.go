@@ -1,6 +1,7 @@
 package scanner
 
 import (
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -109,7 +110,7 @@ func (s *shell) command(cmd syntax.Command, stdin value, line int) value {
 	case *syntax.CallExpr:
 		return s.call(c, stdin, line)
 	case *syntax.BinaryCmd:
-		return s.binary(c, stdin, line)
+		return s.binary(c, stdin)
 	case *syntax.Subshell:
 		return s.statements(c.Stmts, stdin)
 	case *syntax.Block:
@@ -127,8 +128,10 @@ func (s *shell) command(cmd syntax.Command, stdin value, line int) value {
 		}
 		return out
 	case *syntax.FuncDecl:
-		s.functions[c.Name.Value] = c.Body
-		s.forkBomb(c, line)
+		if c.Name != nil && c.Body != nil { // the parser recovers from what is missing
+			s.functions[c.Name.Value] = c.Body
+			s.forkBomb(c, line)
+		}
 		return s.statement(c.Body, stdin)
 	case *syntax.DeclClause:
 		return s.declare(c, line)
@@ -186,7 +189,7 @@ func backgrounds(list []*syntax.Stmt) bool {
 }
 
 func (s *shell) forLoop(c *syntax.ForClause, stdin value) value {
-	if iter, ok := c.Loop.(*syntax.WordIter); ok {
+	if iter, ok := c.Loop.(*syntax.WordIter); ok && iter.Name != nil {
 		var items value
 		for _, w := range iter.Items {
 			item := s.word(w)
@@ -233,7 +236,7 @@ func (s *shell) forkBomb(c *syntax.FuncDecl, line int) {
 	}
 }
 
-func (s *shell) binary(c *syntax.BinaryCmd, stdin value, line int) value {
+func (s *shell) binary(c *syntax.BinaryCmd, stdin value) value {
 	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
 		return s.statement(c.Y, s.statement(c.X, stdin))
 	}
@@ -264,4 +267,4 @@ func (s *shell) call(c *syntax.CallExpr, stdin value, line int) value {
 	return s.invoke(args, stdin, line)
 }
 
-func positional(i int) string { return string(rune('0' + min(i, 9))) }
+func positional(i int) string { return strconv.Itoa(min(i, 9)) }

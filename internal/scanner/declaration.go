@@ -126,14 +126,16 @@ func readDeclaration(b *Bundle) (*declaration, error) {
 		if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 			return d, fmt.Errorf("parse %s: %w", f.Path, err)
 		}
-		return d, d.fill(documentContent(&root))
+		err = d.fill(documentContent(&root))
+		return d, err
 	}
 	if front.err != nil {
 		return d, front.err
 	}
 	if node := front.node("capabilities"); node != nil {
 		d.path = front.path
-		return d, d.fill(node)
+		err := d.fill(node)
+		return d, err
 	}
 	return d, nil
 }

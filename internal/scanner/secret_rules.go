@@ -74,7 +74,7 @@ func (r *secretRules) detect(ctx context.Context, text string) []report.Finding 
 	for _, s := range r.passages(text) {
 		line += strings.Count(text[counted:s.start], "\n")
 		counted = s.start
-		for _, hit := range r.detector.DetectContext(ctx, detect.Fragment{Raw: text[s.start:s.end]}) {
+		for _, hit := range r.detector.DetectContext(ctx, detect.Fragment{Raw: text[s.start:s.end]}) { //nolint:staticcheck // its successor is not accepted before v9
 			hit.StartLine += line
 			hit.EndLine += line
 			out = append(out, hit)
