@@ -51,7 +51,7 @@ func FuzzDeclaration(f *testing.F) {
 }
 
 func FuzzRequirements(f *testing.F) {
-	fuzzScan(f, "requirements.txt", "reqeusts==1.0 # x\n-i http://pypi.example.net/\nfoo @ git+https://example.net/x.git\n")
+	fuzzScan(f, "requirements.txt", "reqeusts==1.0 # x\n-i http://pypi.example.net/\nfoo @ git+https://example.net/x.git\n", "i http://pypi.example.net/\n")
 }
 
 func FuzzPackageJSON(f *testing.F) {

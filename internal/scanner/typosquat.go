@@ -35,16 +35,16 @@ func typosquatOf(ecosystem, name string) string {
 	if known[name] || knownNeighbours[name] || strings.HasPrefix(name, "@types/") {
 		return ""
 	}
-	bare := name
-	if strings.HasPrefix(name, "@") {
+	if name == "" || strings.HasPrefix(name, "@") {
 		return "" // a scope belongs to somebody
 	}
+	imitated := "" // the first in the alphabet, so that every scan says the same
 	for candidate := range known {
-		if imitates(bare, candidate) {
-			return candidate
+		if (imitated == "" || candidate < imitated) && imitates(name, candidate) {
+			imitated = candidate
 		}
 	}
-	return ""
+	return imitated
 }
 
 var (
