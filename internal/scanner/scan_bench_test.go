@@ -49,8 +49,8 @@ func filler(random *rand.Rand, kind string, size int) string {
 // TestLargeBundle holds the scanner to its budget: 2,000 files and 32 MiB in under 20
 // seconds on two cores and 512 MiB.
 func TestLargeBundle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if testing.Short() || raceEnabled {
+		t.Skip("takes seconds, and the race detector makes the figures worthless")
 	}
 	b := largeBundle()
 	stop, peak := watchHeap()
@@ -66,9 +66,9 @@ func TestLargeBundle(t *testing.T) {
 		t.Logf("%s %d ms", name, layer.DurationMS)
 	}
 	// Other work on the machine stretches the clock, not the processor time: 20 s on
-	// two cores are 40 s of it.
-	if used := processorTime(t) - before; used > 40*time.Second && !raceEnabled {
-		t.Errorf("took %s of processor time, more than 40 s", used)
+	// two cores are 40 s of it, and the layers don't always share them evenly.
+	if used := processorTime(t) - before; used > 30*time.Second {
+		t.Errorf("took %s of processor time, more than 30 s", used)
 	} else {
 		t.Logf("%s of processor time", used.Round(time.Millisecond))
 	}
@@ -124,7 +124,7 @@ func BenchmarkScan(b *testing.B) {
 func TestHostileShapes(t *testing.T) {
 	t.Parallel()
 	huge := 8 << 20
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		huge = 1 << 20
 	}
 	shapes := map[string]map[string]string{
