@@ -96,7 +96,6 @@ var (
 	reported   = re2.MustCompile(`(?i)\b(attackers?|adversar(?:y|ies)|malware|phishing (?:mails?|e-?mails?|pages?)|scammers?|a malicious \w+|hostile \w+|an injected \w+|the payload|the victim|criminals?|injections?)\b[^.;!?]{0,120}$`)
 	forbidden  = re2.MustCompile(`(?i)^[^.;!?]{0,50}\b(?:(?:is|are|be) (?:off limits|forbidden|not allowed|prohibited|banned|dangerous|a sign|signs|an attack|attacks|rejected|blocked|refused|never)|must never|is not permitted|-> |→)`)
 	turnBack   = re2.MustCompile(`(?i)(,|\band)\s*(just|simply|but|instead|go ahead|then|always|directly|please)\b`)
-	openQuote  = re2.MustCompile("[\"'`“‘«]$|[\"`“«][^\"`”»]{0,160}$")
 )
 
 // discount says how much less likely a match in this passage is meant as an
@@ -106,7 +105,7 @@ var (
 func (p *passage) discount(start, end int) float64 {
 	sentence := p.sentenceBefore(start)
 	taught := p.taught && (p.context == ctxQuote || p.context == ctxCode || p.context == ctxTable)
-	quoted := p.context == ctxQuote || p.context == ctxTable || openQuote.MatchString(sentence) && closesQuote(p.text[end:])
+	quoted := p.context == ctxQuote || p.context == ctxTable || opensQuote(sentence) && closesQuote(p.text[end:])
 	about := discussion.MatchString(sentence) || discussion.MatchString(p.heading) || discussion.MatchString(tail(p.intro, 200))
 	switch {
 	case p.context == ctxComment || p.encoding != "":
@@ -131,6 +130,16 @@ func (p *passage) discount(start, end int) float64 {
 		return 0.75
 	}
 	return 1
+}
+
+// opensQuote reports text that ends within a quotation. Quotation marks are counted,
+// since one that closes an earlier piece of code opens nothing.
+func opensQuote(before string) bool {
+	if strings.HasSuffix(before, "'") || strings.HasSuffix(before, "‘") {
+		return true
+	}
+	return strings.Count(before, "`")%2 == 1 || strings.Count(before, `"`)%2 == 1 ||
+		strings.LastIndexAny(before, "“„«") > strings.LastIndexAny(before, "”»")
 }
 
 func closesQuote(after string) bool {

@@ -30,10 +30,13 @@ const (
 	signalsMedium = 1.15
 	signalsHigh   = 1.75
 	userInControl = 0.7 // taken off where the user decides
+	// Less where the same section keeps something from the user: who is not told
+	// does not decide.
+	userHalfInControl = 0.3
 )
 
 // consentText is prose that leaves the decision with the user.
-var consentText = re2.MustCompile(`(?i)\b(ask (the user|them|first|before)|(with|after|get|wait for|needs?|requires?|obtain) (the |their |explicit )?(user's |user )?(consent|permission|approval|agreement|confirmation|go-ahead|ok)|only (if|when|after) (the user|they|asked)|(if|when|once|unless) (the user|they) (wants?|asks? for|requests?|agrees?|confirms?|says? so|approves?|chooses?)|show (the user|them|it|the)|let the user|confirm with|before (you |they )?(sending|uploading|deleting|running|anything is|send|upload|delete|run|save|write|install|change|apply)|(ask|confirm|check) (before|first)|(show|propose|offer|suggest) (it|a diff|them|the|to)\b[^.]{0,60}\b(ask|before|confirm|note|first)|offer to|on yes\b|the user (does|merges|decides|approves|copies|runs|confirms|agrees)|never (send|share|upload|post|forward|store|delete|print|log|ask for)|do(es)? not (send|share|upload|leave|store|transmit|log)|nothing (is sent|leaves|is uploaded)|stays on|pregunta (antes|al usuario)|demande (d'abord|à l'utilisateur|confirmation)|frage? (zuerst|den nutzer|nach)|vorher fragen)\b`)
+var consentText = re2.MustCompile(`(?i)\b(ask (the user|them|first|before)|(with|after|get|wait for|needs?|requires?|obtain) (the |their |explicit )?(user's |user )?(consent|permission|approval|agreement|confirmation|go-ahead|ok)|only (if|when|after) (the user|they|asked)|(if|when|once|unless) (the user|they) (wants?|asks? for|requests?|agrees?|confirms?|says? so|approves?|chooses?)|show (the user|them|it|the \w+)( \w+){0,3} (first|before|and|then)|let the user|confirm with|before (you |they )?(sending|uploading|deleting|running|anything is|send|upload|delete|run|save|write|install|change|apply)|(ask|confirm|check) (before|first)|(show|propose|offer|suggest) (it|a diff|them|the|to)\b[^.]{0,60}\b(ask|before|confirm|note|first)|offer to|on yes\b|the user (does|merges|decides|approves|copies|runs|confirms|agrees)|never (send|share|upload|post|forward|store|delete|print|log|ask for)|do(es)? not (send|share|upload|leave|store|transmit|log)|nothing (is sent|leaves|is uploaded)|stays on|pregunta (antes|al usuario)|demande (d'abord|à l'utilisateur|confirmation)|frage? (zuerst|den nutzer|nach)|vorher fragen)\b`)
 
 func (s *section) enter(v *visit, b block) {
 	if b.heading != s.heading || s.weights == nil || b.context == ctxSource {
@@ -81,6 +84,12 @@ func sentences(text string) bool {
 	return letters*10 >= len([]rune(text))*7 && code*20 <= letters
 }
 
+// conceals reports a section that hides something or has an answer ready for a user
+// who notices.
+func (s *section) conceals() bool {
+	return s.weights["signal.out_of_sight"] >= 0.5 || s.weights["signal.deflect"] >= 0.5 || s.weights["signal.observed"] >= 0.5
+}
+
 // close reports a section whose signals of different kinds add up.
 func (s *section) close(v *visit) {
 	if len(s.weights) < 2 {
@@ -93,7 +102,11 @@ func (s *section) close(v *visit) {
 		ids = append(ids, id)
 	}
 	if consentText.MatchString(s.text.String()) {
-		sum -= userInControl
+		if s.conceals() {
+			sum -= userHalfInControl
+		} else {
+			sum -= userInControl
+		}
 	}
 	sum *= v.placeFactor(s.text.String())
 	if sum < signalsMedium {
