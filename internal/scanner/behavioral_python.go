@@ -54,7 +54,11 @@ func (in *interpreter) pythonWith(n *node) {
 	}
 	parts := item.inner()
 	if len(parts) == 2 {
-		in.bind(parts[1], evaluatePython(in, parts[0]))
+		target := parts[1]
+		if named := target.inner(); target.kind == "as_pattern_target" && len(named) == 1 {
+			target = named[0] // whole, so that what is known of a file or archive stays known
+		}
+		in.bind(target, evaluatePython(in, parts[0]))
 	}
 }
 

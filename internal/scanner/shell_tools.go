@@ -349,8 +349,8 @@ func (s *shell) installs(line int, name string, rest []value) {
 func (s *shell) foreignPackages(line int, rest []value) {
 	for i, a := range rest {
 		host := hostOf(a.text)
-		if host == "" && strings.Contains(a.text, "git@") {
-			host = hostOf("ssh://" + strings.Replace(a.text[strings.Index(a.text, "git@"):], ":", "/", 1))
+		if _, remote, ok := strings.Cut(a.text, "git@"); ok && host == "" {
+			host = hostOf("ssh://" + strings.Replace(remote, ":", "/", 1))
 		}
 		index := indexFlag.MatchString(a.text) || i > 0 && indexFlag.MatchString(rest[i-1].text)
 		switch {
