@@ -188,6 +188,7 @@ func decodeText(data []byte) string {
 	case bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
 		return utf16Text(data[2:], false)
 	}
+	data = bytes.ReplaceAll(data, []byte{0}, nil)
 	if utf8.Valid(data) {
 		return string(data)
 	}

@@ -94,6 +94,10 @@ var archiveMagic = []struct{ prefix, name string }{
 // officeExt are zip containers that documents use.
 var officeExt = map[string]bool{".docx": true, ".xlsx": true, ".pptx": true, ".odt": true, ".ods": true, ".odp": true, ".epub": true}
 
+// controlBytes is the format of a program or of instructions that hold bytes which no
+// text has.
+const controlBytes = "text with control bytes"
+
 func classify(name string, head []byte) fileInfo {
 	info := fileInfo{role: roleOf(name)}
 	ext := strings.ToLower(path.Ext(name))
@@ -101,11 +105,15 @@ func classify(name string, head []byte) fileInfo {
 		info.kind, info.format = kind, format
 		return info
 	}
-	if !looksText(head) {
-		info.kind, info.format = kindBinary, "unknown binary data"
-		return info
-	}
 	info.kind = textKind(name, ext, head)
+	if !looksText(head) {
+		if info.kind != kindMarkdown && !info.isCode() {
+			info.kind, info.format = kindBinary, "unknown binary data"
+			return info
+		}
+		// Interpreters skip what makes a program look like binary data: read it as they do.
+		info.format = controlBytes
+	}
 	if info.role == roleReference && info.isCode() {
 		info.role = roleScript
 	}
@@ -158,13 +166,8 @@ func textKind(name, ext string, head []byte) fileKind {
 }
 
 func interpreterKind(line string) fileKind {
-	m := shebang.FindStringSubmatch(line)
-	if m == nil {
+	if !shebang.MatchString(line) {
 		return kindCode
-	}
-	word := m[1]
-	if i := strings.LastIndex(word, "/"); i >= 0 {
-		word = word[i+1:]
 	}
 	switch {
 	case strings.HasSuffix(line, "sh") || strings.Contains(line, "sh "):

@@ -14,9 +14,8 @@ func dependenciesLayer() Layer {
 
 // dependencyState remembers which manifests and lock files the bundle has.
 type dependencyState struct {
-	npmManifest string
-	npmLock     bool
-	unpinned    []dependency
+	npmLock  bool
+	unpinned []dependency
 }
 
 // dependency is one entry of a manifest.
@@ -142,7 +141,9 @@ func dependenciesOfBundle(r *run) {
 		if d.ecosystem == "npm" && state.npmLock {
 			continue
 		}
-		worst[d.file] = d
+		if seen, ok := worst[d.file]; !ok || d.name < seen.name {
+			worst[d.file] = d // one of them stands for all, always the same
+		}
 		counts[d.file]++
 	}
 	s := dependencyRules["dependencies.hygiene.unpinned"]
@@ -216,8 +217,7 @@ var npmHosts = regexp.MustCompile(`^(registry\.npmjs\.org|registry\.yarnpkg\.com
 
 func (v *visit) packageLock(text string) bool {
 	v.state.(*dependencyState).npmLock = true
-	var any map[string]any
-	if json.Unmarshal([]byte(text), &any) != nil {
+	if !json.Valid([]byte(text)) {
 		return false
 	}
 	return v.lockSources(text)

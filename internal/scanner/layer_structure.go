@@ -42,6 +42,7 @@ var structureRules = map[string]structureRule{
 	"structure.text.padding":           {"hidden_content", "Text pushed out of sight", "Long runs of blank lines or spaces push text to where a reader does not look.", "Remove the padding.", SeverityMedium, 0.72},
 	"structure.text.terminal_escape":   {"hidden_content", "Terminal control sequences", "Escape sequences can hide or rewrite what a terminal shows.", "Remove the sequences.", SeverityMedium, 0.7},
 	"structure.text.escaped_letters":   {"obfuscation", "Plain letters written as escapes", "Ordinary letters are written as character escapes, which hides words from readers and searches.", "Write the text plainly.", SeverityHigh, 0.7},
+	"structure.text.control_bytes":     {"obfuscation", "Program with control bytes", "The file holds bytes that make readers and scanners take it for data, while interpreters skip them.", "Remove the control bytes.", SeverityHigh, 0.75},
 	"structure.text.long_line":         {"obfuscation", "Very long line of program text", "Code is hidden far to the right or packed into one line.", "Format the source.", SeverityLow, 0.5},
 	"structure.bundle.too_many_files":  {"structure", "Too many files", "The bundle has more files than allowed.", "Split the bundle.", SeverityMedium, 0.9},
 	"structure.bundle.too_large":       {"structure", "Bundle is too large", "The bundle's files are larger than allowed.", "Make the bundle smaller.", SeverityMedium, 0.9},
@@ -131,6 +132,9 @@ func visitStructure(v *visit) {
 	if !v.info.isText() {
 		v.binaryStructure()
 		return
+	}
+	if v.info.format == controlBytes {
+		v.structure("structure.text.control_bytes", name, 1, "", "")
 	}
 	v.textStructure()
 }

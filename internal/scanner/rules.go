@@ -117,7 +117,7 @@ type rulePack struct {
 	always    []int   // rules without keywords
 }
 
-var loadRules = sync.OnceValues(func() (*rulePack, error) { return parseRulePack() })
+var loadRules = sync.OnceValues(parseRulePack)
 
 // rules returns the embedded pack. A pack that doesn't compile is a defect of the
 // build that the tests catch, hence the panic.

@@ -1,8 +1,10 @@
 package scanner
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -95,11 +97,13 @@ func (s *section) close(v *visit) {
 	if len(s.weights) < 2 {
 		return
 	}
+	// Heaviest first and then by name, so that the same text gives the same finding.
+	ids := slices.SortedFunc(maps.Keys(s.weights), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.weights[b], s.weights[a]), cmp.Compare(a, b))
+	})
 	sum := 0.0
-	ids := make([]string, 0, len(s.weights))
-	for id, w := range s.weights {
-		sum += w
-		ids = append(ids, id)
+	for _, id := range ids {
+		sum += s.weights[id]
 	}
 	if consentText.MatchString(s.text.String()) {
 		if s.conceals() {
@@ -112,7 +116,6 @@ func (s *section) close(v *visit) {
 	if sum < signalsMedium {
 		return
 	}
-	sort.Slice(ids, func(i, j int) bool { return s.weights[ids[i]] > s.weights[ids[j]] })
 	titles := make([]string, 0, len(ids))
 	for _, id := range ids {
 		titles = append(titles, s.rules[id].Title)

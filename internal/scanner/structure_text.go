@@ -137,7 +137,7 @@ func (v *visit) invisible(text string) {
 		if first < 0 && (isInvisible(r) && i > 0) {
 			first = i
 		}
-		if !(before == 0x1F3F4 && r >= 0xE0020 && r <= 0xE007F) {
+		if before != 0x1F3F4 || r < 0xE0020 || r > 0xE007F {
 			before = r
 		}
 	}
