@@ -17,7 +17,7 @@ const (
 
 // The thresholds of the verdict, repeated in docs/scanner-rules.md.
 const (
-	reviewScore      = 15
+	reviewScore      = 12
 	reviewConfidence = 0.6  // of one medium or worse finding
 	blockScore       = 60   // and at least one finding that is
 	blockConfidence  = 0.8  // this sure and high or critical
