@@ -15,7 +15,12 @@ func secretsLayer() Layer {
 	return Layer{Name: LayerSecrets, Limit: 2 * time.Minute, visit: visitSecrets}
 }
 
-const secretWindow = 1 << 20
+const (
+	secretWindow = 256 << 10
+	// enoughSecrets in one file tell a reviewer all that there is to tell: only the first
+	// of each kind are listed anyway.
+	enoughSecrets = 500
+)
 
 // visitSecrets looks for credentials that were shipped with the bundle.
 func visitSecrets(v *visit) {
@@ -32,14 +37,16 @@ func visitSecrets(v *visit) {
 		v.findings.indeterminate(v.file.Path, "unreadable", "The file could not be read: "+readReason(err))
 		return
 	}
-	line := 1
+	line, hits := 1, 0
 	for _, window := range windows(text, secretWindow) {
-		if v.ctx.Err() != nil {
+		if v.ctx.Err() != nil || hits > enoughSecrets {
 			return
 		}
-		for _, hit := range rules.detect(v.ctx, window) {
+		found := rules.detect(v.ctx, window)
+		for _, hit := range found {
 			v.secret(hit, line)
 		}
+		hits += len(found)
 		line += strings.Count(window, "\n")
 	}
 	v.passwordInURL(text)
