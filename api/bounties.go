@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
@@ -15,7 +16,7 @@ func (s *Server) CreateBounty(ctx context.Context, in CreateBountyRequestObject)
 	body := in.Body
 	b, err := s.store.CreateBounty(ctx, store.NewBounty{
 		ID: creationID(ctx), CourseID: body.CourseID, Title: body.Title, Description: body.Description,
-		RewardCents: body.RewardAmountCents, Currency: orDefault(body.Currency, market.Currency),
+		RewardCents: body.RewardAmountCents, Currency: cmp.Or(body.Currency, market.Currency),
 		AcceptsCodehostPRs: body.AcceptsCodehostPrs == nil || *body.AcceptsCodehostPrs, Deadline: body.SubmissionDeadline,
 	}, actorOf(ctx))
 	if err != nil {
@@ -184,11 +185,4 @@ func (s *Server) bountyListItem(b store.Bounty) BountyListItem {
 // pullRequestsEnabled reports whether a draft pull request could be opened at all.
 func (s *Server) pullRequestsEnabled(b store.Bounty) bool {
 	return b.AcceptsCodehostPrs && b.CodehostRepository != nil && s.codehostConfigured
-}
-
-func orDefault(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

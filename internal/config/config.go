@@ -121,7 +121,6 @@ type Rules struct {
 	HoldRecheck             time.Duration `env:"HOLD_RECHECK" envDefault:"1m" doc:"How often a held payout looks whether its recipient is active again."`
 	PayoutMaxAttempts       int32         `env:"PAYOUT_MAX_ATTEMPTS" envDefault:"8" doc:"How often a settlement is tried, with growing pauses, before the payout fails and waits for support."`
 	ReviewBundleURLLifetime time.Duration `env:"REVIEW_BUNDLE_URL_LIFETIME" envDefault:"15m" doc:"How long the single-use links to a bundle under review work."`
-	DownloadURLLifetime     time.Duration `env:"DOWNLOAD_URL_LIFETIME" envDefault:"15m" doc:"How long the links of a download manifest work."`
 }
 
 // RateLimit holds how much one caller may ask for.

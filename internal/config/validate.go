@@ -91,7 +91,6 @@ func (r Rules) check(c *checks) {
 	// AWS refuses presigned URLs that live longer than a week.
 	const week = 7 * 24 * time.Hour
 	c.require(r.ReviewBundleURLLifetime >= time.Second && r.ReviewBundleURLLifetime <= week, "REVIEW_BUNDLE_URL_LIFETIME", "must be from 1s to 168h")
-	c.require(r.DownloadURLLifetime >= time.Second && r.DownloadURLLifetime <= week, "DOWNLOAD_URL_LIFETIME", "must be from 1s to 168h")
 }
 
 func (r RateLimit) check(c *checks) {

@@ -38,39 +38,6 @@ func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) error 
 	return err
 }
 
-const listAudit = `-- name: ListAudit :many
-SELECT id, action, subject_type, subject_id, actor_agent_id, request_key, data, created_at FROM audit_events WHERE subject_id = $1 ORDER BY id LIMIT 1000
-`
-
-func (q *Queries) ListAudit(ctx context.Context, subjectID uuid.UUID) ([]AuditEvent, error) {
-	rows, err := q.db.Query(ctx, listAudit, subjectID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []AuditEvent{}
-	for rows.Next() {
-		var i AuditEvent
-		if err := rows.Scan(
-			&i.ID,
-			&i.Action,
-			&i.SubjectType,
-			&i.SubjectID,
-			&i.ActorAgentID,
-			&i.RequestKey,
-			&i.Data,
-			&i.CreatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const wasDone = `-- name: WasDone :one
 SELECT EXISTS (SELECT FROM audit_events WHERE subject_id = $1 AND action = $2 AND request_key = $3)
 `

@@ -109,17 +109,6 @@ func (q *Queries) GetCourseWithLatest(ctx context.Context, id uuid.UUID) (GetCou
 	return i, err
 }
 
-const getLatestVersionID = `-- name: GetLatestVersionID :one
-SELECT id FROM course_versions WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1
-`
-
-func (q *Queries) GetLatestVersionID(ctx context.Context, courseID uuid.UUID) (uuid.UUID, error) {
-	row := q.db.QueryRow(ctx, getLatestVersionID, courseID)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
-}
-
 const insertCourse = `-- name: InsertCourse :one
 INSERT INTO courses (id, slug, title, summary, visibility, price_cents, owner_agent_id, codehost_repository, codehost_base_branch)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

@@ -9,17 +9,6 @@ import (
 	"context"
 )
 
-const isFeatureEnabled = `-- name: IsFeatureEnabled :one
-SELECT enabled FROM feature_flags WHERE key = $1
-`
-
-func (q *Queries) IsFeatureEnabled(ctx context.Context, key string) (bool, error) {
-	row := q.db.QueryRow(ctx, isFeatureEnabled, key)
-	var enabled bool
-	err := row.Scan(&enabled)
-	return enabled, err
-}
-
 const listFeatureFlags = `-- name: ListFeatureFlags :many
 SELECT key, enabled, description, updated_at FROM feature_flags ORDER BY key
 `

@@ -12,37 +12,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const getResourceOfCourse = `-- name: GetResourceOfCourse :one
-SELECT id, resource_type, identifier, slug, title, summary, lifecycle_status, visibility, latest_version_id, course_id, owner_agent_id, price_cents, license_spdx, license_class, tags, capabilities_status, capability_risk_score, created_at, updated_at FROM resources WHERE course_id = $1
-`
-
-func (q *Queries) GetResourceOfCourse(ctx context.Context, courseID *uuid.UUID) (Resource, error) {
-	row := q.db.QueryRow(ctx, getResourceOfCourse, courseID)
-	var i Resource
-	err := row.Scan(
-		&i.ID,
-		&i.ResourceType,
-		&i.Identifier,
-		&i.Slug,
-		&i.Title,
-		&i.Summary,
-		&i.LifecycleStatus,
-		&i.Visibility,
-		&i.LatestVersionID,
-		&i.CourseID,
-		&i.OwnerAgentID,
-		&i.PriceCents,
-		&i.LicenseSpdx,
-		&i.LicenseClass,
-		&i.Tags,
-		&i.CapabilitiesStatus,
-		&i.CapabilityRiskScore,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-	)
-	return i, err
-}
-
 const insertDistribution = `-- name: InsertDistribution :exec
 INSERT INTO distributions (id, version_id, channel, content_digest) VALUES ($1, $2, $3, $4)
 `
@@ -90,37 +59,6 @@ func (q *Queries) InsertResourceVersion(ctx context.Context, arg InsertResourceV
 		arg.PublishedAt,
 	)
 	return err
-}
-
-const listDistributionsOfResource = `-- name: ListDistributionsOfResource :many
-SELECT d.id, d.version_id, d.channel, d.content_digest, d.native, d.created_at FROM distributions d JOIN resource_versions v ON v.id = d.version_id WHERE v.resource_id = $1 ORDER BY d.created_at DESC, d.id
-`
-
-func (q *Queries) ListDistributionsOfResource(ctx context.Context, resourceID uuid.UUID) ([]Distribution, error) {
-	rows, err := q.db.Query(ctx, listDistributionsOfResource, resourceID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Distribution{}
-	for rows.Next() {
-		var i Distribution
-		if err := rows.Scan(
-			&i.ID,
-			&i.VersionID,
-			&i.Channel,
-			&i.ContentDigest,
-			&i.Native,
-			&i.CreatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const setLatestResourceVersion = `-- name: SetLatestResourceVersion :exec

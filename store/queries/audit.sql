@@ -5,5 +5,3 @@ VALUES ($1, $2, $3, $4, $5, $6);
 -- name: WasDone :one
 SELECT EXISTS (SELECT FROM audit_events WHERE subject_id = $1 AND action = $2 AND request_key = $3);
 
--- name: ListAudit :many
-SELECT * FROM audit_events WHERE subject_id = $1 ORDER BY id LIMIT 1000;

@@ -39,8 +39,6 @@ FROM courses c
 LEFT JOIN course_versions latest ON latest.id = (SELECT v.id FROM course_versions v WHERE v.course_id = c.id ORDER BY v.created_at DESC, v.id DESC LIMIT 1)
 WHERE c.id = $1;
 
--- name: GetLatestVersionID :one
-SELECT id FROM course_versions WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1;
 
 -- name: GetCourseVersion :one
 SELECT * FROM course_versions WHERE id = $1;

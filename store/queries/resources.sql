@@ -18,8 +18,4 @@ UPDATE resources SET latest_version_id = @version_id, updated_at = now() WHERE i
 -- name: InsertDistribution :exec
 INSERT INTO distributions (id, version_id, channel, content_digest) VALUES ($1, $2, $3, $4);
 
--- name: GetResourceOfCourse :one
-SELECT * FROM resources WHERE course_id = $1;
 
--- name: ListDistributionsOfResource :many
-SELECT d.* FROM distributions d JOIN resource_versions v ON v.id = d.version_id WHERE v.resource_id = $1 ORDER BY d.created_at DESC, d.id;
