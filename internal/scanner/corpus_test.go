@@ -1,10 +1,12 @@
 package scanner
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,9 +24,11 @@ var benchCorpus = flag.Bool("corpus", false, "print the corpus measurement")
 
 // sample is one labelled bundle of the corpus.
 type sample struct {
-	name, label, category, split string
-	bundle                       *Bundle
+	name, label, category, split, round string
+	bundle                              *Bundle
 }
+
+func (s sample) splitName() string { return s.split }
 
 func loadCorpus(t *testing.T, root string) []sample {
 	t.Helper()
@@ -48,6 +52,9 @@ func loadCorpus(t *testing.T, root string) []sample {
 			}
 			if v, ok := strings.CutPrefix(line, "# split: "); ok {
 				s.split = strings.TrimSpace(v)
+			}
+			if v, ok := strings.CutPrefix(line, "# round: "); ok {
+				s.round = strings.TrimSpace(v)
 			}
 			if v, ok := strings.CutPrefix(line, "# category: "); ok {
 				s.category = strings.TrimSpace(v)
@@ -91,18 +98,36 @@ func scanCorpus(t *testing.T, samples []sample) []scored {
 	return out
 }
 
-// TestCorpusMeasure scans the labelled corpus and holds the scanner to its aims: no
-// benign sample blocked, at most 5 % of the malicious ones allowed.
+// The share of malicious samples that may be allowed: of all samples as users meet the
+// scanner, and of those whose authors the wording model had not seen. Rounds of triplets
+// are part of both, and most of the latter: they differ in what is done and in nothing else.
+const (
+	mayAllow       = 0.05
+	mayAllowUnseen = 0.10
+)
+
+// TestCorpusMeasure scans the labelled corpus and holds the scanner to its aims. The
+// figures it prints, and the second aim, are those of a wording model which was trained
+// without the round that a sample belongs to: on texts that it learned from, any model shines.
 func TestCorpusMeasure(t *testing.T) {
-	root := filepath.Join("testdata", "corpus")
 	if other := os.Getenv("SCANNER_CORPUS"); other != "" {
-		root = other
+		results := scanCorpus(t, loadCorpus(t, other))
+		checkAims(t, results, mayAllow)
+		t.Log("\n" + measure(results))
+		return
 	}
-	samples := loadCorpus(t, root)
-	if len(samples) == 0 {
-		t.Fatalf("there is no sample in %s", root)
+	results := scanCorpus(t, loadCorpus(t, corpusRoot))
+	checkAims(t, results, mayAllow)
+	unseen := crossRead(t, results)
+	checkAims(t, unseen, mayAllowUnseen)
+	if *benchCorpus {
+		t.Log("\nall samples\n" + measure(unseen))
+		t.Log("\nsplit holdout\n" + measure(splitOf(unseen, "holdout")))
 	}
-	results := scanCorpus(t, samples)
+}
+
+func checkAims(t *testing.T, results []scored, may float64) {
+	t.Helper()
 	malicious, allowed := 0, 0
 	for _, r := range results {
 		switch {
@@ -116,14 +141,11 @@ func TestCorpusMeasure(t *testing.T) {
 			t.Errorf("benign and blocked: %s: %s", r.name, topFinding(r.report))
 		}
 	}
-	if float64(allowed) > 0.05*float64(malicious) {
-		t.Errorf("%d of %d malicious samples are allowed, more than 5 %%", allowed, malicious)
+	if malicious == 0 {
+		t.Fatal("there is no malicious sample")
 	}
-	if *benchCorpus {
-		t.Log("\nall samples\n" + measure(results))
-		for _, split := range []string{"dev", "holdout"} {
-			t.Log("\nsplit " + split + "\n" + measure(splitOf(results, split)))
-		}
+	if float64(allowed) > may*float64(malicious) {
+		t.Errorf("%d of %d malicious samples are allowed, more than %.0f %%", allowed, malicious, 100*may)
 	}
 }
 
@@ -156,6 +178,7 @@ func measure(results []scored) string {
 	}{{"review", bad[VerdictReview] + bad[VerdictBlock], good[VerdictReview] + good[VerdictBlock]}, {"block", bad[VerdictBlock], good[VerdictBlock]}} {
 		fmt.Fprintf(&sb, "%-18s %-23s %-23s %s\n", at.name, interval(at.tp, at.tp+at.fp), interval(at.tp, allBad), interval(at.fp, allGood))
 	}
+	sb.WriteString(byRound(results))
 	sb.WriteString("\ncategory                recall (review or block)  named by a finding of the category\n")
 	for _, category := range categories(results) {
 		caught, named, n := 0, 0, 0
@@ -175,6 +198,43 @@ func measure(results []scored) string {
 	}
 	return sb.String() + precisionByCategory(results)
 }
+
+// byRound shows each round of samples, since a round is one author.
+func byRound(results []scored) string {
+	type tally struct{ malicious, allowed, benign, reviewed, blocked int }
+	rounds := map[string]*tally{}
+	for _, r := range results {
+		n := rounds[r.round]
+		if n == nil {
+			n = &tally{}
+			rounds[r.round] = n
+		}
+		switch {
+		case r.label == "malicious":
+			n.malicious++
+			if r.report.Verdict == VerdictAllow {
+				n.allowed++
+			}
+		default:
+			n.benign++
+			switch r.report.Verdict {
+			case VerdictReview:
+				n.reviewed++
+			case VerdictBlock:
+				n.blocked++
+			}
+		}
+	}
+	var sb strings.Builder
+	sb.WriteString("\nround  malicious allowed        benign reviewed          benign blocked\n")
+	for _, round := range slices.SortedFunc(maps.Keys(rounds), byNumber) {
+		n := rounds[round]
+		fmt.Fprintf(&sb, "%-6s %-24s %-24s %d/%d\n", round, interval(n.allowed, n.malicious), interval(n.reviewed, n.benign), n.blocked, n.benign)
+	}
+	return sb.String()
+}
+
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 func categories(results []scored) []string {
 	set := map[string]bool{}
@@ -198,7 +258,7 @@ func precisionByCategory(results []scored) string {
 	for _, r := range results {
 		seen := map[string]bool{}
 		for _, f := range r.report.Findings {
-			if severityRank[f.Severity] >= 2 && f.Confidence >= reviewConfidence && !seen[f.Category] {
+			if severityRank[f.Severity] >= 2 && f.Confidence >= sureEnough && !seen[f.Category] {
 				seen[f.Category] = true
 				all[f.Category]++
 				if r.label == "malicious" {
@@ -233,10 +293,10 @@ func interval(k, n int) string {
 }
 
 // splitOf keeps the samples of one split: rules are tuned on dev and judged on holdout.
-func splitOf(results []scored, split string) []scored {
-	var out []scored
+func splitOf[T interface{ splitName() string }](results []T, split string) []T {
+	var out []T
 	for _, r := range results {
-		if r.split == split {
+		if r.splitName() == split {
 			out = append(out, r)
 		}
 	}

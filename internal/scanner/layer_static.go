@@ -6,15 +6,21 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/course-marketplace/backend/internal/wording"
 )
 
 func staticLayer() Layer {
-	return Layer{Name: LayerStatic, Limit: 2 * time.Minute, visit: visitStatic, newState: func() any { return &staticState{} }}
+	return Layer{
+		Name: LayerStatic, Limit: 2 * time.Minute, visit: visitStatic, after: wordingOfBundle,
+		newState: func() any { return &staticState{words: defaultWording().NewReader()} },
+	}
 }
 
 // staticState is what the layer knows about the bundle as a whole.
 type staticState struct {
 	known, security bool
+	words           *wording.Reader
 	startUp         bool // the description says that it is about programs which start by themselves
 }
 
@@ -53,21 +59,32 @@ func teachesSecurity(b *Bundle) bool {
 	return hits >= 3 && hits*300 >= len(text)
 }
 
-// visitStatic matches the rule pack against a file's passages, plain and decoded.
-func visitStatic(v *visit) {
-	if !v.info.isText() || v.info.role == roleLock {
-		return
+// staticText is the text of a file that the layer reads, if it does.
+func staticText(f File, info fileInfo) (text string, ok bool, err error) {
+	if !info.isText() || info.role == roleLock {
+		return "", false, nil
 	}
-	text, err := v.file.readText()
-	if err != nil {
-		v.findings.indeterminate(v.file.Path, "unreadable", "The file could not be read: "+readReason(err))
-		return
+	if text, err = f.readText(); err != nil {
+		return "", false, err
 	}
-	if v.info.kind == kindNotebook {
+	if info.kind == kindNotebook {
 		if plain, ok := notebookText(text); ok {
 			text = plain
 		}
 	}
+	return text, true, nil
+}
+
+// visitStatic matches the rule pack against a file's passages, plain and decoded.
+func visitStatic(v *visit) {
+	text, ok, err := staticText(v.file, v.info)
+	if err != nil {
+		v.findings.indeterminate(v.file.Path, "unreadable", "The file could not be read: "+readReason(err))
+	}
+	if !ok {
+		return
+	}
+	readWords(v.state.(*staticState).words, v.file.Path, text)
 	v.signals = &section{}
 	if tags := tagText(text); readable(tags) {
 		v.matchHidden(hidden{"invisible Unicode tags", tags, 0}, text)

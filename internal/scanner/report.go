@@ -9,6 +9,8 @@ type Report struct {
 	Layers          map[string]LayerResult `json:"layers"`
 	// Findings are those of every layer, worst first, without the passes.
 	Findings []Finding `json:"findings"`
+	// Wording is nil when there was no text to read.
+	Wording *WordingReport `json:"wording,omitempty"`
 	// Capabilities is nil when the capabilities layer did not run.
 	Capabilities *CapabilityReport `json:"capabilities,omitempty"`
 }
@@ -21,6 +23,9 @@ func Assemble(results []LayerResult) Report {
 		if r.Capabilities != nil {
 			report.Capabilities = r.Capabilities
 		}
+		if r.Wording != nil {
+			report.Wording = r.Wording
+		}
 		for _, f := range r.Findings {
 			if f.Outcome != OutcomePass {
 				report.Findings = append(report.Findings, f)
@@ -29,7 +34,7 @@ func Assemble(results []LayerResult) Report {
 	}
 	sortFindings(report.Findings)
 	report.RiskScore = riskScore(report.Findings)
-	report.Verdict = verdictOf(report.Findings, report.RiskScore)
+	report.Verdict = verdictOf(report.Findings, report.RiskScore, report.Wording)
 	return report
 }
 

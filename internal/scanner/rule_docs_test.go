@@ -49,15 +49,15 @@ func ruleDocumentation() string {
 	for id, b := range behaviors {
 		all = append(all, documented{string(id), b.category, b.title, b.message + ".", b.remediation, b.severity})
 	}
-	for _, table := range []map[string]structureRule{structureRules, dependencyRules} {
+	for _, table := range []map[string]structureRule{structureRules, dependencyRules, wordingRules} {
 		for id, s := range table {
 			all = append(all, documented{id, s.category, s.title, s.message, s.remediation, s.severity})
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].id < all[j].id })
 	var sb strings.Builder
-	fmt.Fprintf(&sb, ruleDocHead, rules().Version, len(all), reviewConfidence, severityWeight[SeverityInfo], severityWeight[SeverityLow], severityWeight[SeverityMedium], severityWeight[SeverityHigh], severityWeight[SeverityCritical],
-		repeatFactor, reviewScore, reviewConfidence, blockScore, blockConfidence)
+	fmt.Fprintf(&sb, ruleDocHead, rules().Version, len(all), sureEnough, severityWeight[SeverityInfo], severityWeight[SeverityLow], severityWeight[SeverityMedium], severityWeight[SeverityHigh], severityWeight[SeverityCritical],
+		repeatFactor, wordingReview, pointsPerOdds, reviewSuspicion, blockSuspicion, blockScore, blockConfidence)
 	for _, d := range all {
 		fmt.Fprintf(&sb, "### `%s`\n\n%s. Category `%s`, severity `%s`.\n\n%s %s\n\n", d.id, d.title, d.category, d.severity, d.message, d.remediation)
 	}
@@ -71,16 +71,22 @@ const ruleDocHead = `<!-- Generated from the rule pack and the code's rules; see
 
 Rule pack %s, %d rules, and a set of weak signals that count only together. The scanner reads a bundle and runs nothing of it. Six layers look at it: ` + "`structure`, `static`, `secrets`, `dependencies`, `behavioral` and `capabilities`" + ` (the last compares what the others observed with the declaration, see [capabilities.md](capabilities.md)).
 
-## Severity, confidence, risk score, verdict
+## Severity, confidence, risk score
 
 *Severity* says how bad it is if the finding is right, *confidence* (0 to 1) how likely it is right. Context lowers confidence: quotation, code block, negation, a sentence that reports an attack, a bundle that teaches security, tests, licences, vendored code. Text that is hidden, in a comment or behind an encoding is not discounted.
 
 The risk score is 100 × (1 − Π(1 − weight × confidence × repeat)). A confidence below %.1f counts squared. Weights: info %.2f, low %.2f, medium %.2f, high %.2f, critical %.2f. Each further finding of one rule counts %.2f of the one before. Findings with one fingerprint, or on the same lines of a file, count once, by the worst.
 
-The verdict is advice; a reviewer decides.
+## Wording
 
-- **review**: the score is at least %d, or one finding of severity medium or worse has a confidence of at least %.1f.
-- **block**: the score is at least %d and one finding of severity high or critical has a confidence of at least %.1f.
+Attacks in prose have no end of wordings, and no list of phrases has them all. So the static layer also reads a bundle's text with a statistical model: a logistic regression over words and pairs of words, trained on the labelled corpus in the repository (` + "`internal/scanner/testdata/corpus`" + `), whose weights stand in ` + "`internal/scanner/wording.tsv`" + ` for everybody to read. Its ` + "`likelihood`" + ` (0 to 1) says how much the text reads like bundles that work against their user, going by the words alone; the report names the lines that weigh most. Names of hosts, numbers and encoded data are left out. A long bundle is read in windows, and the worst one counts. From %.1f on the likelihood is also the finding ` + "`static.wording.resembles_harm`" + `. The model understands nothing: take it as a hint where to read.
+
+## Verdict
+
+The verdict is advice; a reviewer decides. It weighs wording and findings together: *suspicion* = ln(likelihood / (1 − likelihood)) + risk score / %.0f.
+
+- **review**: suspicion is at least %.1f, or a file could not be read.
+- **block**: suspicion is at least %.1f, the risk score at least %d, and one finding of severity high or critical has a confidence of at least %.1f.
 - **allow**: everything else.
 
 A file that a layer can't read, or has no time for, gives ` + "`<layer>.indeterminate.<reason>`" + `, which is at least a review.

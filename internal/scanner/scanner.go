@@ -61,6 +61,7 @@ type LayerResult struct {
 	Findings     []Finding         `json:"findings"`
 	Observed     []Observation     `json:"observed,omitempty"`
 	Capabilities *CapabilityReport `json:"capabilities,omitempty"`
+	Wording      *WordingReport    `json:"wording,omitempty"`
 	FilesScanned int               `json:"files_scanned"`
 	DurationMS   int64             `json:"duration_ms"`
 }
@@ -79,6 +80,7 @@ type run struct {
 	state    any
 	findings *collector
 	observed *observations
+	wording  *WordingReport
 	scanned  int
 }
 
@@ -157,6 +159,7 @@ func (r *run) result(began time.Time) LayerResult {
 		Status:       statusOf(findings),
 		Findings:     findings,
 		Observed:     r.observed.list(),
+		Wording:      r.wording,
 		FilesScanned: r.scanned,
 		DurationMS:   time.Since(began).Milliseconds(),
 	}

@@ -2,6 +2,7 @@ package scanner
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -15,13 +16,20 @@ const (
 	VerdictBlock  Verdict = "block"
 )
 
-// The thresholds of the verdict, repeated in docs/scanner-rules.md.
+// The thresholds of the verdict, repeated in docs/scanner-rules.md. They were chosen on
+// samples that neither the rules nor the wording model had been tuned to.
 const (
-	reviewScore      = 12
-	reviewConfidence = 0.6  // of one medium or worse finding
-	blockScore       = 60   // and at least one finding that is
-	blockConfidence  = 0.8  // this sure and high or critical
-	repeatFactor     = 0.35 // each further hit of one rule counts this much of the one before
+	pointsPerOdds   = 40.0 // of risk score weigh as much as one step of the wording's odds
+	reviewSuspicion = -0.4
+	blockSuspicion  = 2.0
+	blockScore      = 60  // and at least one finding that is
+	blockConfidence = 0.8 // this sure and high or critical
+	wordingReview   = 0.5 // likelihood by wording that is a finding by itself
+)
+
+const (
+	sureEnough   = 0.6  // a confidence below counts squared
+	repeatFactor = 0.35 // each further hit of one rule counts this much of the one before
 )
 
 // severityWeight is the share of the remaining risk that one certain finding takes.
@@ -75,34 +83,43 @@ func distinct(findings []Finding) []Finding {
 	return kept
 }
 
-// weight is what one finding is worth. Doubt counts twice: below reviewConfidence the
+// weight is what one finding is worth. Doubt counts twice: below sureEnough the
 // confidence is squared, so that a course full of quoted attacks stays below what one
 // likely attack scores.
 func weight(f Finding) float64 {
 	c := f.Confidence
-	if c < reviewConfidence {
+	if c < sureEnough {
 		c *= c
 	}
 	return severityWeight[f.Severity] * c
 }
 
-// verdictOf turns findings and score into advice.
-func verdictOf(findings []Finding, score int) Verdict {
-	verdict := VerdictAllow
-	if score >= reviewScore {
-		verdict = VerdictReview
+// suspicion weighs what the rules found and how the bundle is worded together, as
+// logarithms of odds: 0 is as likely harmful as not. Neither can clear what the other is
+// sure of, and either can tip what the other leaves open.
+func suspicion(score int, w *WordingReport) float64 {
+	odds := 0.0
+	if w != nil {
+		odds = math.Log(w.Likelihood / (1 - w.Likelihood))
 	}
-	for _, f := range findings {
-		if f.Outcome == OutcomePass {
-			continue
-		}
-		rank := severityRank[f.Severity]
-		if rank >= severityRank[SeverityMedium] && f.Confidence >= reviewConfidence && verdict == VerdictAllow {
-			verdict = VerdictReview
-		}
-		if score >= blockScore && rank >= severityRank[SeverityHigh] && f.Confidence >= blockConfidence {
-			return VerdictBlock
-		}
-	}
-	return verdict
+	return odds + float64(score)/pointsPerOdds
 }
+
+// verdictOf turns findings, score and wording into advice.
+func verdictOf(findings []Finding, score int, w *WordingReport) Verdict {
+	s := suspicion(score, w)
+	switch {
+	case s >= blockSuspicion && score >= blockScore && slices.ContainsFunc(findings, damning):
+		return VerdictBlock
+	case s >= reviewSuspicion, slices.ContainsFunc(findings, unread):
+		return VerdictReview
+	}
+	return VerdictAllow
+}
+
+func damning(f Finding) bool {
+	return severityRank[f.Severity] >= severityRank[SeverityHigh] && f.Confidence >= blockConfidence
+}
+
+// unread is a file that nobody has vouched for.
+func unread(f Finding) bool { return f.Category == CategoryIndeterminate }
