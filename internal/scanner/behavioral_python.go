@@ -306,6 +306,11 @@ func (in *interpreter) pythonSubscript(n *node) value {
 			return in.variable(in.line(n), key.text)
 		}
 		return value{taint: fromVariable | fromSecretVar, names: []string{"a variable chosen at run time"}}
+	case "vars":
+		// vars(builtins)[…]; with an ordinary object it is reading a field.
+		if source := n.get("value").source(); key.text == "" && (strings.Contains(source, "builtins") || strings.Contains(source, "__import__")) {
+			in.report(bHiddenName, in.line(n), 0.8, "")
+		}
 	case "__builtins__", "__builtins__.__dict__", "sys.modules", "builtins.__dict__":
 		if key.text != "" {
 			return value{callee: key.text, taint: fromDecoding}

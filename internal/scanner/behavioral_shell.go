@@ -255,6 +255,9 @@ func (s *shell) call(c *syntax.CallExpr, stdin value, line int) value {
 		return value{}
 	}
 	name := args[0].text
+	if len(c.Args) > 0 && disguisedWord(c.Args[0]) && (powerfulCommands[commandName(name)] || commandName(name) == "eval" || commandName(name) == "exec") {
+		s.report(bHiddenName, line, 0.78, commandName(name))
+	}
 	if body, ok := s.functions[name]; ok && s.calling < 4 {
 		s.calling++
 		defer func() { s.calling-- }()
@@ -268,3 +271,35 @@ func (s *shell) call(c *syntax.CallExpr, stdin value, line int) value {
 }
 
 func positional(i int) string { return strconv.Itoa(min(i, 9)) }
+
+// disguisedWord reports a command's name that is spelled with escapes or pieced
+// together from quotations, which a search does not find.
+func disguisedWord(w *syntax.Word) bool {
+	if len(w.Parts) > 1 {
+		for _, p := range w.Parts {
+			switch p.(type) {
+			case *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+			default:
+				return false
+			}
+		}
+	}
+	for i, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.SglQuoted:
+			if p.Dollar && strings.Contains(p.Value, `\`) || len(w.Parts) > 1 && !strings.Contains(p.Value, "/") {
+				return true
+			}
+		case *syntax.DblQuoted:
+			if len(w.Parts) > 1 && len(p.Parts) == 0 {
+				return true
+			}
+		case *syntax.Lit:
+			// One backslash at the front is the usual way around an alias.
+			if at := strings.LastIndexByte(p.Value, '\\'); (at > 0 || at == 0 && i > 0) && at+1 < len(p.Value) && isWordStart(p.Value[at+1]) {
+				return true
+			}
+		}
+	}
+	return false
+}

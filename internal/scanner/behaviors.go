@@ -9,6 +9,8 @@ const (
 	bExfilCapture    behavior = "behavioral.data_exfiltration.captured_input_to_network"
 	bExfilFiles      behavior = "behavioral.data_exfiltration.many_files_to_network"
 	bExfilFile       behavior = "behavioral.data_exfiltration.file_to_network"
+	bExfilUnnamed    behavior = "behavioral.data_exfiltration.content_to_unnamed_host"
+	bExfilForm       behavior = "behavioral.credential_theft.form_to_foreign_host"
 	bExfilHost       behavior = "behavioral.data_exfiltration.host_details_to_network"
 	bExfilOutput     behavior = "behavioral.data_exfiltration.command_output_to_network"
 	bExfilKeyAbroad  behavior = "behavioral.credential_theft.key_to_foreign_host"
@@ -63,6 +65,8 @@ var behaviors = map[behavior]behaviorSpec{
 	bExfilCapture:    {"data_exfiltration", "Sends captured input over the network", "Clipboard, screen, keyboard or camera data reaches a network call", fixLocal, SeverityCritical},
 	bExfilFiles:      {"data_exfiltration", "Uploads files it searched for", "Files found by walking a folder reach a network call", fixLocal, SeverityHigh},
 	bExfilFile:       {"data_exfiltration", "Uploads a file", "A file's content reaches a network call", fixLocal, SeverityLow},
+	bExfilUnnamed:    {"data_exfiltration", "Sends content to a host that nothing mentions", "What the program is given to work on reaches a host that neither the declaration nor a document names", fixLocal, SeverityMedium},
+	bExfilForm:       {"credential_theft", "A form takes secrets to another host", "A page asks for a password or a number of that kind and sends it to a host that the declaration does not name", "Let people sign in at the service's own page.", SeverityHigh},
 	bExfilHost:       {"data_exfiltration", "Sends details of the machine", "User name, host name or addresses of the machine reach a network call", fixLocal, SeverityMedium},
 	bExfilOutput:     {"data_exfiltration", "Sends a command's output", "The output of a command reaches a network call", fixLocal, SeverityMedium},
 	bExfilKeyAbroad:  {"credential_theft", "Sends a key to somebody else's host", "A credential from the environment is sent to a host that is neither declared nor the key's own", fixLocal, SeverityHigh},

@@ -43,6 +43,9 @@ type Bundle struct {
 	once  sync.Once
 	index map[string]int
 	infos sync.Map // path -> fileInfo, so that five layers sniff a file once
+
+	mainOnce sync.Once
+	mainText string // see startedByMain
 }
 
 // MemoryBundle makes a bundle of what is already in memory, sorted by path.
@@ -166,6 +169,8 @@ func (b *Bundle) inspect(f File) (fileInfo, error) {
 	info := classify(f.Path, head)
 	if main, ok := b.MainFile(); ok && main.Path == f.Path {
 		info.role = roleMain
+	} else if info.role == roleTest && info.isCode() && b.startedByMain(f.Path) {
+		info.role = roleScript
 	}
 	b.infos.Store(f.Path, info)
 	return info, nil

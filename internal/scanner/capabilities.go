@@ -79,6 +79,9 @@ func compareBundle(r *run, results []LayerResult) CapabilityReport {
 		r.findings.indeterminate(r.bundle.declarationPath(declared), "declaration_unreadable", "The declaration of capabilities can't be read: "+visible(err.Error()))
 		return CapabilityReport{Status: CapabilitiesIndeterminate, Observed: observedCapabilities(mergeObservations(results)), Mismatches: []Mismatch{}}
 	}
+	for _, key := range declared.unknown {
+		r.findings.add(key.finding(declared.path), key.name)
+	}
 	var given *Capabilities
 	if declared.path != "" {
 		given = &declared.Capabilities
@@ -191,6 +194,9 @@ func undeclared(declared *Capabilities, observed []Observation) []Mismatch {
 		if o.Capability == CapRead && anyCovers(CapWrite, declared.Filesystem.Write, o.Value) {
 			continue
 		}
+		if o.Capability == CapServer && usesServer(declared.Tools, o.Value) {
+			continue
+		}
 		severity, acknowledge := gravity(o)
 		out = append(out, Mismatch{
 			ReasonCode: reasonCodes[o.Capability], Capability: o.Capability, Kind: MismatchUndeclared, Observed: o.Value,
@@ -198,6 +204,16 @@ func undeclared(declared *Capabilities, observed []Observation) []Mismatch {
 		})
 	}
 	return out
+}
+
+// usesServer reports a tool of that server among the declared ones: mcp__server__tool.
+func usesServer(tools []string, server string) bool {
+	for _, tool := range tools {
+		if rest, ok := strings.CutPrefix(tool, "mcp__"); ok && (rest == server || strings.HasPrefix(rest, server+"__")) {
+			return true
+		}
+	}
+	return false
 }
 
 func anyCovers(capability string, declared []string, observed string) bool {

@@ -16,7 +16,7 @@ func covers(capability, declared, observed string) bool {
 	case CapCommand:
 		return commandName(declared) == commandName(observed) || declared == "*"
 	case CapPackage:
-		return packageName(declared) == packageName(observed) || declared == "*"
+		return packageOfBuild(declared) == packageOfBuild(observed) || declared == "*"
 	case CapTool:
 		return declared == "*" || toolName(declared) == toolName(observed)
 	}
@@ -40,6 +40,10 @@ func pathCovers(declared, observed string) bool {
 	}
 	if d == "." {
 		return !strings.HasPrefix(o, "/") && !strings.HasPrefix(o, "~") && !strings.HasPrefix(o, "..")
+	}
+	// What allows everything in a folder allows the folder.
+	if strings.TrimSuffix(d, "/**") == o && o != "" {
+		return true
 	}
 	// A folder covers what is in it.
 	if !strings.ContainsAny(d, "*?") && strings.HasPrefix(o, d+"/") {
@@ -90,13 +94,18 @@ var versionSuffix = regexp.MustCompile(`(?:\s*(?:==|>=|<=|~=|!=|[<>;\[]|\s@|\^).
 // packageName is a package without version, extras and the spelling PyPI ignores.
 func packageName(s string) string {
 	s = versionSuffix.ReplaceAllString(strings.ToLower(strings.TrimSpace(s)), "")
-	for _, registry := range []string{"npm:", "pypi:", "pip:", "go:"} {
+	for _, registry := range []string{"npm:", "pypi:", "pip:", "go:", "gem:", "rubygems:", "cargo:", "crates:", "composer:", "packagist:", "maven:", "nuget:", "brew:", "apt:"} {
 		s = strings.TrimPrefix(s, registry)
 	}
 	if at := strings.LastIndex(s, "@"); at > 0 {
 		s = s[:at]
 	}
 	return strings.NewReplacer("_", "-", ".", "-").Replace(s)
+}
+
+// packageOfBuild is the package of which a name means a build for other surroundings.
+func packageOfBuild(s string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(packageName(s), "-binary"), "-headless")
 }
 
 func toolName(s string) string {

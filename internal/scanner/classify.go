@@ -63,6 +63,7 @@ var kindByExt = map[string]fileKind{
 	".ipynb": kindNotebook,
 	".rb":    kindCode, ".pl": kindCode, ".php": kindCode, ".go": kindCode, ".rs": kindCode, ".java": kindCode, ".kt": kindCode, ".swift": kindCode, ".c": kindCode, ".h": kindCode,
 	".cpp": kindCode, ".cs": kindCode, ".lua": kindCode, ".r": kindCode, ".jl": kindCode, ".ps1": kindCode, ".psm1": kindCode, ".bat": kindCode, ".cmd": kindCode, ".vbs": kindCode,
+	".pm": kindCode, ".rake": kindCode, ".phtml": kindCode, ".exs": kindCode, ".groovy": kindCode, ".nim": kindCode, ".cr": kindCode, ".m": kindCode, ".vba": kindCode, ".bas": kindCode, ".jse": kindJavaScript, ".vbe": kindCode,
 	".applescript": kindCode, ".fish": kindCode, ".sql": kindCode, ".tcl": kindCode, ".wsf": kindCode, ".hta": kindCode, ".dart": kindCode, ".scala": kindCode, ".ex": kindCode,
 	".json": kindConfig, ".jsonc": kindConfig, ".yaml": kindConfig, ".yml": kindConfig, ".toml": kindConfig, ".ini": kindConfig, ".cfg": kindConfig, ".conf": kindConfig, ".xml": kindConfig,
 	".plist": kindConfig, ".service": kindConfig, ".desktop": kindConfig, ".env": kindConfig, ".lock": kindConfig, ".properties": kindConfig, ".tf": kindConfig, ".gradle": kindConfig, ".mod": kindConfig,
@@ -199,7 +200,7 @@ func looksText(head []byte) bool {
 }
 
 var (
-	testPath    = regexp.MustCompile(`(?i)(^|/)(tests?|testdata|__tests__|specs?|fixtures?|mocks?|snapshots?|features|e2e|cypress|playwright)/|(^|/)(test_[^/]*|[^/]*_test|[^/]*\.(test|spec))\.[a-z]+$|(^|/)conftest\.py$|(^|/)evals?/|(^|/)([^/]*[-_])?(cases|payloads?|fixtures?|evals?|expected)\.(ya?ml|jsonl?|csv|txt)$|\.(feature|yara?|sigma|snort)$`)
+	testPath    = regexp.MustCompile(`(?i)(^|/)(tests?|testdata|__tests__|specs?|fixtures?|(test[-_]?)?cases|specimens?|goldens?|mocks?|snapshots?|features|e2e|cypress|playwright)/|(^|/)(test_[^/]*|[^/]*_test|[^/]*\.(test|spec))\.[a-z]+$|(^|/)(examples?|samples?)/([^/]*/)*(bad|unsafe|insecure|vulnerable|broken)([-_.][^/]*)?(/|$)|(^|/)conftest\.py$|(^|/)evals?/|(^|/)([^/]*[-_])?(cases|payloads?|attacks?|fixtures?|evals?|expected)\.(ya?ml|jsonl?|csv|txt|md)$|\.(feature|yara?|sigma|snort)$`)
 	examplePath = regexp.MustCompile(`(?i)(^|/)(examples?|samples?|demos?|templates?)/`)
 	vendorPath  = regexp.MustCompile(`(?i)(^|/)(vendor|vendored|node_modules|third[_-]?party|bower_components)/|\.min\.(js|css)$`)
 	licencePath = regexp.MustCompile(`(?i)(^|/)(licen[cs]e|eula|terms|copying|notice|copyright|third[_-]?party[_-]?(notices|licenses))([-_.][^/]*)?$`)

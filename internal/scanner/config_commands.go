@@ -15,6 +15,9 @@ var commandKeys = wordSet("command run exec script scripts entrypoint shell post
 func (v *visit) commandsOf(text string) {
 	p := v.newProgram(text)
 	p.declared = v.declaredDomains()
+	if teachesSecurity(v.bundle) {
+		p.weight *= 0.6 // an excerpt to be looked at
+	}
 	name := strings.ToLower(v.file.Path)
 	switch {
 	case strings.HasSuffix(name, "makefile"), strings.HasSuffix(name, "justfile"), strings.HasSuffix(name, ".mk"):
@@ -31,6 +34,7 @@ func (v *visit) commandsOf(text string) {
 		var root yaml.Node
 		// What is no YAML has no settings; the text rules read it all the same.
 		if yaml.Unmarshal([]byte(text), &root) == nil {
+			p.hooks = agentHooks.MatchString(text)
 			p.settings(documentContent(&root), "", 0)
 		}
 	}
@@ -78,6 +82,7 @@ func (p *program) settings(n *yaml.Node, key string, depth int) {
 	case yaml.ScalarNode:
 		if commandKeys[key] && n.Value != "" && len(n.Value) < maxPassage {
 			p.commandText(n.Line, n.Value)
+			p.hookFetches(n, key)
 		}
 	}
 }
@@ -129,3 +134,17 @@ func (p *program) contextServers(n *yaml.Node) {
 		}
 	}
 }
+
+// hookFetches: what a hook of an agent prints becomes part of the agent's context, so
+// a hook that prints a download gives it orders from outside, new ones at each start.
+func (p *program) hookFetches(n *yaml.Node, key string) {
+	if key != "command" || !p.hooks || !fetchToOutput.MatchString(n.Value) {
+		return
+	}
+	p.report(bSelfUpdate, n.Line, 0.75, "a hook whose output the agent reads")
+}
+
+var (
+	agentHooks    = regexp.MustCompile(`"?(?:SessionStart|UserPromptSubmit|PreToolUse|PostToolUse|PreCompact|SubagentStop|beforeSubmitPrompt|sessionStart)"?\s*:`)
+	fetchToOutput = regexp.MustCompile(`^\s*(?:curl|wget\s[^|;&]*-\w*O\s*-)\b[^|;&>]*https?://[^|;&>]*(?:$|\|\|)`)
+)

@@ -101,6 +101,7 @@ type declaration struct {
 	Capabilities
 	path    string // "" when there is none
 	allowed []string
+	unknown []unknownKey
 }
 
 // readDeclaration finds the declaration: capabilities.yaml beside the main file, or
@@ -148,7 +149,7 @@ func documentContent(root *yaml.Node) *yaml.Node {
 }
 
 // fill reads a declaration leniently: "network: [a]" means the same as
-// "network: {domains: [a]}", since authors write both.
+// "network: {domains: [a]}", since authors write both (see declaration_keys.go).
 func (d *declaration) fill(node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s: a declaration is a mapping", d.path)
@@ -159,14 +160,7 @@ func (d *declaration) fill(node *yaml.Node) error {
 	if v := child(node, "schema_version"); v != nil {
 		d.SchemaVersion = v.Value
 	}
-	d.Network.Domains = domainsOf(listAt(node, "network", "domains", "hosts", "allow"))
-	d.Filesystem.Read = listAt(node, "filesystem", "read")
-	d.Filesystem.Write = listAt(node, "filesystem", "write")
-	d.Shell.Commands = listAt(node, "shell", "commands")
-	d.Env.Variables = listAt(node, "env", "variables", "vars")
-	d.MCP.Servers = listAt(node, "mcp", "servers")
-	d.Packages = listAt(node, "packages", "")
-	d.Tools = listAt(node, "tools", "")
+	d.fillParts(node)
 	d.normalize()
 	return nil
 }
@@ -193,29 +187,6 @@ func child(node *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-func listAt(node *yaml.Node, key string, inner ...string) []string {
-	value := child(node, key)
-	if value == nil {
-		return nil
-	}
-	if value.Kind != yaml.MappingNode {
-		if inner[0] == "read" || inner[0] == "write" {
-			return nil
-		}
-		return stringList(value)
-	}
-	var out []string
-	for _, name := range inner {
-		out = append(out, stringList(child(value, name))...)
-	}
-	if len(inner) == 1 && inner[0] == "" {
-		for i := 1; i < len(value.Content); i += 2 {
-			out = append(out, stringList(value.Content[i])...)
-		}
-	}
-	return out
-}
-
 // stringList reads a list of strings, of objects with a name, or one string with
 // commas or spaces in it.
 func stringList(node *yaml.Node) []string {
@@ -235,15 +206,24 @@ func stringList(node *yaml.Node) []string {
 				out = append(out, item.Value)
 				continue
 			}
-			for _, key := range []string{"name", "domain", "host", "path", "command", "server"} {
-				if v := child(item, key); v != nil {
-					out = append(out, v.Value)
-					break
-				}
-			}
+			out = append(out, nameOfItem(item)...)
 		}
 	}
 	return out
+}
+
+// nameOfItem is what an item with further remarks is about: its name, or the one key
+// that it has.
+func nameOfItem(item *yaml.Node) []string {
+	for _, key := range []string{"name", "domain", "host", "url", "path", "command", "server", "package", "variable"} {
+		if v := child(item, key); v != nil {
+			return []string{v.Value}
+		}
+	}
+	if item.Kind == yaml.MappingNode && len(item.Content) == 2 {
+		return []string{item.Content[0].Value}
+	}
+	return nil
 }
 
 // splitTools cuts "Read, Bash(git add:*) Write" outside of parentheses.

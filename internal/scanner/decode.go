@@ -65,6 +65,7 @@ func decodeOnce(text string) []hidden {
 	try("base64", base64Blob, fromBase64)
 	try("hexadecimal", hexBlob, fromHex)
 	try("character codes", charCodes, fromCharCodes)
+	try("character codes under a key", charCodes, fromKeyedCodes)
 	if len(text) >= maxBlob {
 		return out
 	}
@@ -120,6 +121,49 @@ func fromCharCodes(s string) string {
 	return sb.String()
 }
 
+const (
+	maxKeyedCodes = 2 << 10 // of a list of numbers, in bytes
+	keyedSample   = 48      // numbers that have to be text under a key before the rest is tried
+)
+
+// fromKeyedCodes tries the keys of one byte on a list of numbers; what is then a
+// command was hidden on purpose.
+func fromKeyedCodes(s string) string {
+	if len(s) > maxKeyedCodes {
+		return ""
+	}
+	var codes []byte
+	for field := range strings.SplitSeq(s, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(field), 10, 8)
+		if err != nil {
+			return ""
+		}
+		codes = append(codes, byte(n))
+	}
+	plain := make([]byte, len(codes))
+	for key := 1; key < 256; key++ {
+		if !printableUnder(codes[:min(len(codes), keyedSample)], byte(key)) {
+			continue
+		}
+		for i, c := range codes {
+			plain[i] = c ^ byte(key)
+		}
+		if text := string(plain); tellsCommand(text) {
+			return text
+		}
+	}
+	return ""
+}
+
+func printableUnder(codes []byte, key byte) bool {
+	for _, c := range codes {
+		if c ^= key; (c < 0x20 || c > 0x7e) && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
 // readable reports text that looks written: printable, with words or code in it.
 func readable(s string) bool {
 	if len(s) < 8 {
@@ -141,7 +185,8 @@ func readable(s string) bool {
 			}
 		}
 	}
-	return printable*100 >= total*97 && letters*2 >= total && (spaces > 0 || strings.Contains(s, "://") || strings.Contains(s, "(") || strings.Contains(s, "/"))
+	enough := letters*2 >= total || letters*3 >= total && tellsCommand(s)
+	return printable*100 >= total*97 && enough && (spaces > 0 || strings.Contains(s, "://") || strings.Contains(s, "(") || strings.Contains(s, "/"))
 }
 
 // rot13 and reversal are tried only where the text shows a common word in that

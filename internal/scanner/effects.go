@@ -18,6 +18,10 @@ func (p *program) network(line int, address, body, header value, uploads bool) v
 		return value{}
 	}
 	sent := address.taint &^ (fromVariable | fromDecoding | fromNetwork | fromInput)
+	// An address that was found in a file is visited, not sent anywhere.
+	if strings.Trim(address.text, unknownText) == "" && address.taint&(fromVariable|fromDecoding|sensitive) == 0 && !uploads {
+		sent &^= fromFile | fromWalk
+	}
 	if uploads {
 		sent |= body.taint
 	}
@@ -88,6 +92,10 @@ func (p *program) leak(line int, host string, sent taint, address, body, header 
 		p.report(bExfilHost, line, 0.68*known, detail)
 	case uploads && sent&fromCommand != 0:
 		p.report(bExfilOutput, line, 0.6*known, detail)
+	case uploads && sent&(fromFile|fromInput|fromPage) != 0 && p.unnamed(host):
+		p.report(bExfilUnnamed, line, 0.68, host)
+	case uploads && sent&fromCaller != 0 && p.unnamed(host):
+		p.report(bExfilUnnamed, line, 0.62, host)
 	case uploads && sent&fromFile != 0:
 		p.report(bExfilFile, line, 0.5, detail)
 	}
@@ -175,7 +183,7 @@ func distinctBrands(keys []string) int {
 
 // documentedInstaller is the installation line that many projects document: worth a
 // look, since the script can change, but no theft by itself.
-var documentedInstaller = regexp.MustCompile(`https://[a-z0-9.-]+\.[a-z]{2,}/\S*|^(sudo )?(ba|z)?sh \S+\.sh`)
+var documentedInstaller = regexp.MustCompile(`https://[a-z0-9.-]+\.[a-z]{2,}(?:[/"'\s)|]|$)|^(sudo )?(ba|z)?sh \S+\.sh`)
 
 // evaluates reports code that is run from a value.
 func (p *program) evaluates(line int, code value) {
@@ -279,9 +287,12 @@ var shadowedCommand = regexp.MustCompile(`(^|/)(sudo|su|ssh|git|ls|gpg|docker|ku
 
 var pathSetting = regexp.MustCompile(`(?i)^\s*(export\s+)?(PATH=|[A-Z_]+_HOME=)|completion|nvm|pyenv|direnv|starship`)
 
+// toolActivation is the line by which a tool's own documentation says to activate it.
+var toolActivation = regexp.MustCompile(`^\s*eval "?\$\((?:(?:/opt/homebrew|/usr/local|/home/linuxbrew/.linuxbrew)/bin/)?(?:brew|rbenv|pyenv|nodenv|jenv|asdf|mise|fnm|direnv|zoxide|atuin|starship|thefuck) (?:shellenv|init|hook|activate|env)(?: [\w-]+)*\)"?\s*$`)
+
 // persistConfidence is lower for what installers commonly add: PATH and completion.
 func persistConfidence(target string, content value) float64 {
-	if pathSetting.MatchString(content.text) {
+	if pathSetting.MatchString(content.text) || toolActivation.MatchString(content.text) {
 		return 0.35
 	}
 	if strings.HasPrefix(target, unknownText) {
@@ -305,13 +316,16 @@ func (p *program) reads(line int, path value) value {
 	if out.taint&(fromSecretFile|fromAllEnv) != 0 {
 		out.names = appendNames(out.names, []string{path.text})
 		confidence := 0.6
-		if strings.Contains(path.text, ".env") || strings.HasSuffix(path.text, ".pem") || strings.HasSuffix(path.text, "credentials.json") {
+		if strings.Contains(path.text, ".env") || strings.HasSuffix(path.text, ".pem") || strings.HasSuffix(path.text, "credentials.json") || ownSettings.MatchString(path.text) {
 			confidence = 0.3 // a project's own .env or certificate is read every day
 		}
 		p.report(bReadSecret, line, confidence, path.text)
 	}
 	return out
 }
+
+// ownSettings hold the credentials of the very application a program works on.
+var ownSettings = regexp.MustCompile(`(wp-config\.php|\.htpasswd|database\.yml)$`)
 
 var wholeTree = regexp.MustCompile(`^["']?(/|~/?|\$HOME/?|\$\{HOME\}/?|/\*|~/\*|\$HOME/\*|/home/?|/Users/?|/etc/?|/usr/?|/var/?|/boot/?|/root/?|\*|\.\.?/\*|~/(Documents|Desktop|Pictures|Downloads|Library|\.ssh|projects|src|code|work)/?\*?|[A-Z]:[\\/]?\*?|%USERPROFILE%)["']?$`)
 

@@ -25,6 +25,8 @@ const (
 	fromInput
 	fromCapture // clipboard, screen, keyboard, camera
 	fromCommand // a command's output
+	fromPage    // what stands in a web page or its forms
+	fromCaller  // what a function is given by callers that are not in sight
 )
 
 // value is what the analysers know of an expression: its text as far as it is
@@ -113,7 +115,7 @@ const (
 )
 
 var (
-	secretPath      = regexp.MustCompile(`(?i)(\.ssh(/(id_|\*|identity|$|config)|$)|id_(rsa|ed25519|ecdsa|dsa)$|\.aws(/|$)|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.kube(/|$)|\.docker/config|gcloud(/|$)|application_default_credentials|/etc/shadow|\.gnupg|login data|cookies(\.sqlite)?$|logins\.json|key[34]\.db|keychains?(/|$)|wallet|\.bash_history|\.zsh_history|\.python_history|\.config/(gh|hub|op|rclone)|(^|/)\.env(\.[\w*]+)?$|\.env\*?$|\.p12$|\.pem$|\.pfx$|\.pgpass|\.vault-token|\.claude/\.credentials|\.azure(/|$)|/proc/(self|\d+)/environ|\.terraform\.d/credentials|\.cargo/credentials|\.m2/settings|metamask|exodus|electrum|1password|lastpass|bitwarden|keepass|\.kdbx|\.(openclaw|clawdbot)(/|$)|chrome/.*default|firefox/profiles|/run/secrets|serviceaccount/token|credentials(\.json|\.db)?$)`)
+	secretPath      = regexp.MustCompile(`(?i)(\.ssh(/(id_|\*|identity|$|config)|$)|id_(rsa|ed25519|ecdsa|dsa)$|\.aws(/|$)|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.kube(/|$)|\.docker/config|gcloud(/|$)|application_default_credentials|/etc/shadow|\.gnupg|login data|cookies(\.sqlite)?$|logins\.json|key[34]\.db|keychains?(/|$)|wallet|\.bash_history|\.zsh_history|\.python_history|\.config/(gh|hub|op|rclone)|(^|/)\.env(\.[\w*]+)?$|\.env\*?$|\.p12$|\.pem$|\.pfx$|\.pgpass|\.vault-token|\.claude/\.credentials|\.azure(/|$)|/proc/(self|\d+)/environ|\.terraform\.d/credentials|\.cargo/credentials|\.m2/settings|metamask|exodus|electrum|1password|lastpass|bitwarden|keepass|\.kdbx|\.(openclaw|clawdbot)(/|$)|chrome/.*default|firefox/profiles|/run/secrets|serviceaccount/token|credentials(\.json|\.db)?$|wp-config\.php$|\.htpasswd$|config/database\.yml$)`)
 	publicPath      = regexp.MustCompile(`(?i)(\.pub$|known_hosts|\.env\.(example|sample|template|dist)$|cacert|ca-bundle|fullchain|cert\.pem$|public)`)
 	persistencePath = regexp.MustCompile(`(?i)(^|/|~)(\.(bashrc|zshrc|profile|bash_profile|zprofile|zshenv|bash_login|xprofile|xinitrc)$|\.config/(autostart|systemd|fish/config)|launchagents|launchdaemons|etc/(cron|rc\.local|profile|systemd|init\.d|ld\.so\.preload|environment|xdg/autostart|sudoers)|var/spool/cron|\.git/hooks|authorized_keys|\.ssh/(config|rc)|start menu/programs/startup|sitecustomize\.py|usercustomize\.py|[^/]*\.pth$|\.gitconfig$|\.git-templates)|currentversion.run|\.git/hooks/|/hooks/(pre-commit|post-commit|pre-push|post-merge|post-checkout|post-rewrite|commit-msg|prepare-commit-msg|pre-rebase|post-receive)$`)
 	agentPath       = regexp.MustCompile(`(?i)(^|/)(claude\.md|agents\.md|gemini\.md|\.cursorrules|\.windsurfrules|\.clinerules|copilot-instructions\.md|\.mcp\.json|mcp(_config|_settings)?\.json|claude_desktop_config\.json|memory\.md|soul\.md|identity\.md|heartbeat\.md|(openclaw|clawdbot|moltbot|opencode)\.json|\.gemini/settings\.json|\.claude\.json|\.mcp/[^\s]+|\.claude/(settings|hooks|commands|skills|agents)[^\s]*|\.cursor/[^\s]+|\.codex/[^\s]+|\.vscode/(settings|tasks)\.json)$|\.claude/(settings|skills|hooks|commands|agents)`)
@@ -199,7 +201,8 @@ type program struct {
 	files       map[string]value // what the program wrote where
 	downloaded  map[string]bool
 	lines       []string
-	depth       int // of programs within programs
+	depth       int  // of programs within programs
+	hooks       bool // the settings hold hooks of an agent
 	quiet       bool
 }
 
@@ -210,7 +213,7 @@ func (v *visit) newProgram(source string) *program {
 func roleWeight(role fileRole) float64 {
 	switch role {
 	case roleTest:
-		return 0.6
+		return 0.35
 	case roleVendored:
 		return 0.75
 	case roleExample:

@@ -126,6 +126,21 @@ func (in *interpreter) set(name string, v value) {
 	in.scope[name] = v
 }
 
+// change is set for a variable where it was defined, which may be around the function
+// that changes what is in it.
+func (in *interpreter) change(name string, v value) {
+	for i := len(in.scopes) - 1; i >= 0; i-- {
+		if _, ok := in.scopes[i][name]; ok {
+			inner := in.scope
+			in.scope = in.scopes[i]
+			in.set(name, v)
+			in.scope = inner
+			return
+		}
+	}
+	in.set(name, v)
+}
+
 func (in *interpreter) push() {
 	in.scope = map[string]value{}
 	in.scopes = append(in.scopes, in.scope)
@@ -183,9 +198,20 @@ func (in *interpreter) define(name string, params []string, body *node) *functio
 		in.functions[name] = f
 	}
 	if in.calls < 8 {
-		f.result = in.invoke(f, call{})
+		f.result = in.invoke(f, call{args: unknownArguments(params)})
 	}
 	return f
+}
+
+// unknownArguments stand for what callers elsewhere pass.
+func unknownArguments(params []string) []value {
+	out := make([]value, 0, len(params))
+	for _, name := range params {
+		if name != "self" && name != "cls" {
+			out = append(out, value{taint: fromCaller})
+		}
+	}
+	return out
 }
 
 // apply is any call: the language's library first, then the program's own functions,

@@ -16,6 +16,7 @@ var (
 	jsDecode = regexp.MustCompile(`^(atob|unescape|String\.fromCharCode|String\.fromCodePoint|zlib\.(inflate|gunzip|unzip|brotliDecompress)\w*|crypto\.createDecipher\w*)$`)
 	jsEval   = regexp.MustCompile(`^(eval|Function|vm\.(runInThisContext|runInNewContext|runInContext|Script|compileFunction)|setTimeout|setInterval|\S*\.constructor\.constructor|execScript|require\.main\._compile|Module\._compile|module\._compile)$|\._compile$`)
 	jsHost   = regexp.MustCompile(`^os\.(hostname|userInfo|networkInterfaces)$`)
+	jsPage   = regexp.MustCompile(`^document\.(querySelector(All)?|getElement(s)?By\w+|evaluate|getSelection)$|^(window\.)?getSelection$|^FormData$`)
 	jsClip   = regexp.MustCompile(`^(navigator\.clipboard\.read\w*|clipboardy\.read\w*|clipboard\.read\w*|screenshot-desktop|robotjs\.\S+|navigator\.mediaDevices\.\w+|electron\.clipboard\.\w+)$`)
 )
 
@@ -40,7 +41,7 @@ func javascriptNetwork(in *interpreter, c call) (value, bool) {
 		return out, true
 	case c.name == "WebSocket.send" || strings.HasPrefix(c.name, "net.") && (last == "write" || last == "end") || strings.HasPrefix(c.name, "https.request.") && (last == "write" || last == "end") || strings.HasPrefix(c.name, "http.request.") && (last == "write" || last == "end") || c.name == "XMLHttpRequest.send":
 		body := c.all()
-		in.leak(c.line, "", body.taint&^(fromVariable|fromInput|fromNetwork), value{}, body, value{}, true)
+		in.leak(c.line, hostLike(c.receiver.fields["address"].text), body.taint&^(fromVariable|fromNetwork), value{}, body, value{}, true)
 		return value{}, true
 	case c.name == "net.connect" || c.name == "net.createConnection" || c.name == "net.Socket" || c.name == "net.Socket.connect" || c.name == "tls.connect":
 		return in.javascriptSocket(c), true
@@ -87,6 +88,7 @@ func (in *interpreter) javascriptFetch(c call, last string) value {
 	}
 	out := in.network(c.line, address, body, header, uploads)
 	out.callee = c.name
+	out.fields = map[string]value{"address": {text: address.text}}
 	return out
 }
 
@@ -228,6 +230,8 @@ func javascriptText(in *interpreter, c call) (value, bool) {
 		return constant("~"), true
 	case jsHost.MatchString(c.name):
 		return value{taint: fromHost, names: []string{c.name}}, true
+	case jsPage.MatchString(c.name):
+		return value{taint: fromPage, callee: "page"}, true
 	case jsClip.MatchString(c.name):
 		return value{taint: fromCapture, names: []string{c.name}}, true
 	case c.name == "Deno.env.get" || c.name == "Bun.env.get":

@@ -16,14 +16,17 @@ func behavioralLayer() Layer {
 type behavioralState struct {
 	known    bool
 	declared []string
+	commands []string        // declared
 	modules  map[string]bool // names that are files or folders of the bundle
+	texts    string          // what the documents say, see namesHost
+	allowed  *Capabilities   // the whole declaration
 }
 
 // visitBehavioral follows what a program does with real parsers; in a document it
 // reads the code blocks, which an agent may run.
 func visitBehavioral(v *visit) {
 	switch v.info.kind {
-	case kindShell, kindPython, kindJavaScript, kindNotebook, kindMarkdown, kindConfig:
+	case kindShell, kindPython, kindJavaScript, kindNotebook, kindMarkdown, kindConfig, kindCode, kindHTML:
 	default:
 		return
 	}
@@ -44,6 +47,10 @@ func visitBehavioral(v *visit) {
 		v.document(text)
 	case kindConfig:
 		v.commandsOf(text)
+	case kindHTML:
+		v.page(text)
+	case kindCode:
+		v.plainProgram(text, strings.ToLower(path.Ext(v.file.Path)))
 	}
 }
 
@@ -52,10 +59,15 @@ func (v *visit) declaredDomains() []string {
 	if !state.known {
 		state.known = true
 		if d, err := readDeclaration(v.bundle); err == nil {
-			state.declared = d.Network.Domains
+			state.declared, state.commands = d.Network.Domains, d.Shell.Commands
 		}
 	}
 	return state.declared
+}
+
+func (v *visit) declaresCommand(name string) bool {
+	v.declaredDomains()
+	return anyCovers(CapCommand, v.state.(*behavioralState).commands, name)
 }
 
 func (v *visit) analyze(text string, kind fileKind) {
@@ -162,7 +174,7 @@ func (v *visit) codeBlock(b block, source string, kind fileKind) {
 	p.documentary = true
 	p.lineOffset = b.start - 1
 	p.weight = roleWeight(v.info.role) * documentWeight(v.info, b)
-	if b.context == ctxCode && teachesSecurity(v.bundle) {
+	if b.context == ctxCode && teachesSecurity(v.bundle) && !toBeRun.MatchString(tail(b.intro, 120)) {
 		p.weight *= 0.6
 	}
 	p.stated = statedStartUp(v.bundle)
@@ -183,8 +195,13 @@ var startUpPurpose = regexp.MustCompile(`(?i)\b(systemd|services?|units?|cron|sc
 // statedStartUp reports a bundle whose description says that it is about programs
 // which start by themselves, so that a document which shows how is what it says.
 func statedStartUp(b *Bundle) bool {
+	return startUpPurpose.MatchString(purpose(b))
+}
+
+// purpose is what a bundle says of itself.
+func purpose(b *Bundle) string {
 	front := frontMatterOf(b)
-	return startUpPurpose.MatchString(front.text("name") + " " + front.text("description") + " " + front.text("title") + " " + front.text("summary"))
+	return front.text("name") + " " + front.text("description") + " " + front.text("title") + " " + front.text("summary")
 }
 
 func documentWeight(info fileInfo, b block) float64 {

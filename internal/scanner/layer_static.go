@@ -45,6 +45,9 @@ func (v *visit) teachesSecurity() bool {
 	return state.security
 }
 
+// securitySubject names a course's subject in which attacks are shown.
+var securitySubject = regexp.MustCompile(`(?i)\b(security|infosec|injections?|phishing|malware|attacks?|attackers?|incidents?|privilege[- ]escalation|hardening|forensics?|ctf|capture the flag|supply[- ]chain|threats?|defen[cs]e|fraud|scams?|owasp|pentest\w*|hacking|red team\w*|(?:hidden|invisible) (?:characters?|text)|(?:check|review|audit|moderat)\w* (?:\w+ ){0,3}(?:skills?|agents?|bundles?|settings|configs?)|inje[çc]\w+|inyecci\w+|ataques?|attaques?|angriff\w*|segurança|seguridad|sécurité|sicherheit\w*|hameçonnage|estafas?|fraudes?|suspeit\w+)`)
+
 func teachesSecurity(b *Bundle) bool {
 	main, ok := b.MainFile()
 	if !ok {
@@ -56,6 +59,10 @@ func teachesSecurity(b *Bundle) bool {
 	}
 	text = text[:min(len(text), maxPassage)]
 	hits := len(discussion.FindAllStringIndex(text, 60))
+	// A course's main file is an outline that names the subject; its lessons hold the rest.
+	if path.Base(main.Path) == "COURSE.md" && securitySubject.MatchString(purpose(b)) {
+		return true
+	}
 	return hits >= 3 && hits*300 >= len(text)
 }
 
@@ -178,6 +185,8 @@ func (v *visit) placeFactor(text string) float64 {
 	switch strings.ToLower(path.Ext(v.file.Path)) {
 	case ".csv", ".tsv", ".jsonl":
 		return v.datasetFactor() * roleFactor(v.info.role)
+	case ".json", ".yaml", ".yml":
+		return v.phraseFactor() * roleFactor(v.info.role)
 	}
 	return roleFactor(v.info.role)
 }
@@ -195,13 +204,30 @@ func (v *visit) datasetFactor() float64 {
 	return 1
 }
 
+var (
+	// screening is the purpose of a bundle that compares texts with lists of bad ones.
+	screening = regexp.MustCompile(`(?i)\b(spam|scams?|phish\w*|moderat\w+|abus\w+|toxic\w*|filter\w*|detect\w*|classif\w+|guards?|lint\w*)\b`)
+	// settingValue is a setting rather than an item of a list.
+	settingValue = regexp.MustCompile(`(?m)^\s*["']?[\w.-]+["']?\s*:\s*["']?[\w{]|[{,]\s*"[\w.-]+"\s*:\s*["\w{]`)
+)
+
+// phraseFactor: a file that holds nothing but lists, in a bundle that screens texts,
+// is what they are compared with.
+func (v *visit) phraseFactor() float64 {
+	head, err := v.file.head()
+	if err != nil || settingValue.Match(head) || !screening.MatchString(purpose(v.bundle)) {
+		return 1
+	}
+	return 0.4
+}
+
 // roleFactor lowers confidence where attack-like text is expected: fixtures and
 // tests hold bad input on purpose, a licence is prose nobody obeys, vendored code is
 // somebody else's.
 func roleFactor(role fileRole) float64 {
 	switch role {
 	case roleTest:
-		return 0.4
+		return 0.3
 	case roleLicence:
 		return 0.4
 	case roleVendored:

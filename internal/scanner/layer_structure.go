@@ -49,8 +49,16 @@ var structureRules = map[string]structureRule{
 }
 
 func (r *run) structure(rule, file string, line int, snippet, key string) {
+	r.structureAt(rule, file, line, snippet, key, false)
+}
+
+// structureAt is structure for what the bundle says openly.
+func (r *run) structureAt(rule, file string, line int, snippet, key string, openly bool) {
 	s := structureRules[rule]
 	confidence := s.confidence
+	if openly {
+		confidence *= 0.6
+	}
 	if roleOf(file) == roleTest && strings.HasPrefix(rule, "structure.text.") {
 		confidence *= roleFactor(roleTest)
 	}
@@ -125,7 +133,7 @@ func visitStructure(v *visit) {
 		v.structure("structure.file.misleading_name", name, 0, name, name)
 	}
 	if startupFile.MatchString(name) && !quietStartup.MatchString(name) {
-		v.structure("structure.file.startup_hook", name, 0, name, name)
+		v.startupHook(name)
 	} else if v.info.isCode() && v.info.role != roleVendored && hiddenPath(name) {
 		v.structure("structure.file.hidden_code", name, 0, name, name)
 	}
@@ -137,6 +145,12 @@ func visitStructure(v *visit) {
 		v.structure("structure.text.control_bytes", name, 1, "", "")
 	}
 	v.textStructure()
+}
+
+// startupHook reports a file that tools run by themselves, which the settings that a
+// bundle about dotfiles or services ships are by its purpose.
+func (v *visit) startupHook(name string) {
+	v.structureAt("structure.file.startup_hook", name, 0, name, name, statedStartUp(v.bundle))
 }
 
 func hiddenPath(name string) bool {

@@ -107,7 +107,7 @@ func (p *markdownParser) outside(n int, line, trimmed string) {
 		p.current.lang = strings.ToLower(m[2])
 		return
 	}
-	if before, after, found := strings.Cut(line, "<!--"); found {
+	if before, after, found := strings.Cut(line, "<!--"); found && !inCodeSpan(before, after) {
 		if strings.TrimSpace(before) != "" {
 			p.plain(n, before, strings.TrimSpace(before))
 		}
@@ -116,6 +116,12 @@ func (p *markdownParser) outside(n int, line, trimmed string) {
 		return
 	}
 	p.plain(n, line, trimmed)
+}
+
+// inCodeSpan reports a comment that is shown: it begins and ends within one code span.
+func inCodeSpan(before, after string) bool {
+	_, rest, closed := strings.Cut(after, "-->")
+	return closed && strings.Count(before, "`")%2 == 1 && strings.Contains(rest, "`")
 }
 
 func (p *markdownParser) plain(n int, line, trimmed string) {

@@ -57,7 +57,7 @@ func normalizeLine(line string) string {
 var (
 	percentRun   = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2}){2,}|%20`)
 	backslashRun = regexp.MustCompile(`(?:\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}|\\x[0-9A-Fa-f]{2})+`)
-	backslashOne = regexp.MustCompile(`\\(?:u\{?|x)([0-9A-Fa-f]+)\}?`)
+	backslashOne = regexp.MustCompile(`\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))`)
 )
 
 func unescapePercent(s string) string {
@@ -70,7 +70,8 @@ func unescapePercent(s string) string {
 
 func unescapeBackslash(s string) string {
 	return backslashOne.ReplaceAllStringFunc(s, func(one string) string {
-		code, err := strconv.ParseUint(backslashOne.FindStringSubmatch(one)[1], 16, 21)
+		digits := backslashOne.FindStringSubmatch(one)
+		code, err := strconv.ParseUint(digits[1]+digits[2]+digits[3], 16, 32)
 		if err != nil || !unicode.IsPrint(rune(code)) {
 			return " "
 		}

@@ -2,12 +2,17 @@ package scanner
 
 import (
 	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 )
 
 type notebookCell struct {
 	CellType string          `json:"cell_type"`
 	Source   json.RawMessage `json:"source"`
+	Metadata json.RawMessage `json:"metadata"`
+	Outputs  json.RawMessage `json:"outputs"`
 }
 
 // notebookCells reads a Jupyter notebook's cells (nbformat 4): a cell's source is a
@@ -43,8 +48,69 @@ func notebookText(text string) (string, bool) {
 	for _, c := range cells {
 		sb.WriteString(c.text())
 		sb.WriteString("\n\n")
+		for _, unseen := range c.unseen() {
+			sb.WriteString(unseen)
+			sb.WriteString("\n\n")
+		}
 	}
 	return sb.String(), true
+}
+
+const (
+	maxUnseen      = 20      // texts of one cell
+	maxUnseenBytes = 8 << 10 // of one of them
+	unseenWords    = 6       // that make a sentence rather than a setting
+)
+
+// unseen is what a viewer does not show and an agent that reads the file does:
+// sentences in a cell's metadata, and results that style makes invisible.
+func (c notebookCell) unseen() []string {
+	var out []string
+	visitStrings(decodedJSON(c.Metadata), 0, func(s string) {
+		if len(out) < maxUnseen && len(strings.Fields(s)) >= unseenWords {
+			out = append(out, s[:min(len(s), maxUnseenBytes)])
+		}
+	})
+	visitStrings(decodedJSON(c.Outputs), 0, func(s string) {
+		if len(out) < maxUnseen && unseenStyle.MatchString(s[:min(len(s), maxUnseenBytes)]) {
+			out = append(out, s[:min(len(s), maxUnseenBytes)])
+		}
+	})
+	return out
+}
+
+var unseenStyle = regexp.MustCompile(`(?i)style\s*=\s*["'][^"']{0,200}(?:display:\s*none|font-size:\s*0|visibility:\s*hidden|opacity:\s*0[;"'])`)
+
+const (
+	maxJSONDepth = 12
+	maxCellJSON  = 1 << 20 // larger results are data, and decoding multiplies them
+)
+
+func decodedJSON(raw json.RawMessage) any {
+	var node any
+	if len(raw) > maxCellJSON || json.Unmarshal(raw, &node) != nil {
+		return nil
+	}
+	return node
+}
+
+// visitStrings calls see with every string of a JSON document, in a fixed order.
+func visitStrings(node any, depth int, see func(string)) {
+	if depth > maxJSONDepth {
+		return
+	}
+	switch n := node.(type) {
+	case string:
+		see(n)
+	case []any:
+		for _, item := range n {
+			visitStrings(item, depth+1, see)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(n)) {
+			visitStrings(n[key], depth+1, see)
+		}
+	}
 }
 
 // notebookCode is the notebook's program: its code cells, shell lines (! and %)

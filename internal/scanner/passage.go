@@ -91,12 +91,18 @@ var regexpText = re2.MustCompile(`\\[swbd][+*]?|\(\?:|\.\*|\w\|\w`)
 
 var (
 	// discussion is the vocabulary of prose about attacks rather than of attacks.
-	discussion = re2.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]es?|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|forensic\w*|security (?:review|course|training|lesson|awareness|audit)|ataque\w*|atacante\w*|inyecci\w+|malicios\w+|ejemplo|angriff\w*|angreifer\w*|schadsoftware|beispiel\w*|attaqu\w+|exemple|malveillant\w*|injeç\w+|exemplo|esempio|attacco)\b|攻击|注入|例如|攻撃|インジェクション|공격|атак|злоумышленник|например|инъекц`)
-	negation   = re2.MustCompile(`(?i)\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|avoid|refuse to|refuse|won't|will not|cannot|can't|rather than|forbidden to|reject|block(?:s|ed|ing)?|flags?|warn(?:s|ing)? (?:against|about)|prevent(?:s|ing)?|detect(?:s|ing)?|any attempt to|attempts? to|asks? (?:you|the \w+) to|tr(?:y|ies|ying) to|tells? (?:you|the \w+) to|claims? (?:that|to))\b[^.;!?:]{0,70}$`)
+	discussion = re2.MustCompile(`(?i)\b(attack(?:er|ers|s|ed|ing)?|adversar(?:y|ies|ial)|malicious(?:ly)?|malware|exploit(?:s|ed|ation)?|vulnerab\w+|injection(?:s)?|phish\w*|threat(?:s)?|red[- ]team\w*|owasp|cwe|cve|mitre|payloads?|detect(?:s|ed|ion|ing|or)?|defen[cs]es?|defend\w*|mitigat\w+|indicators?|suspicious|anti-?patterns?|bad example|dangerous|unsafe|insecure|never do|what not to|for example|such as|e\.g\.|looks? like|known as|so-called|victim|scam\w*|fraud\w*|con (?:man|artist)|privilege escalation|capture the flag|ctf|reverse shells?|forensic\w*|security (?:review|course|training|lesson|awareness|audit)|roub[oa]\w*|fraude\w*|golpes?\b|estafas?\b|betrug\w*|hameçonnage|suspeit\w+|sospechos\w+|verdächtig\w*|ataque\w*|atacante\w*|inyecci\w+|malicios\w+|ejemplo|angriff\w*|angreifer\w*|schadsoftware|beispiel\w*|attaqu\w+|exemple|malveillant\w*|injeç\w+|exemplo|esempio|attacco)\b|攻击|注入|例如|攻撃|インジェクション|공격|атак|злоумышленник|например|инъекц`)
+	negation   = re2.MustCompile(`(?i)\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|avoid|refuse to|refuse|won't|will not|cannot|can't|rather than|forbidden to|reject|block(?:s|ed|ing)?|flags?|warn(?:s|ing)? (?:against|about)|prevent(?:s|ing)?|detect(?:s|ing)?|any attempt to|attempts? to|asks? (?:you|the \w+) to|tr(?:y|ies|ying) to|tells? (?:you|the \w+) to|claims? (?:that|to)|(?:that|which) (?:says?|asks?|tells?|orders?))\b[^.;!?:]{0,70}$`)
 	reported   = re2.MustCompile(`(?i)\b(attackers?|adversar(?:y|ies)|malware|phishing (?:mails?|e-?mails?|pages?)|scammers?|a malicious \w+|hostile \w+|an injected \w+|the payload|the victim|criminals?|injections?)\b[^.;!?]{0,120}$`)
 	forbidden  = re2.MustCompile(`(?i)^[^.;!?]{0,50}\b(?:(?:is|are|be) (?:off limits|forbidden|not allowed|prohibited|banned|dangerous|a sign|signs|an attack|attacks|rejected|blocked|refused|never)|must never|is not permitted|-> |→)`)
-	turnBack   = re2.MustCompile(`(?i)(,|\band)\s*(just|simply|but|instead|go ahead|then|always|directly|please)\b`)
+	// offLimits is a thing that is forbidden; prohibits is an act that forbids.
+	offLimits = re2.MustCompile(`(?i)^[^.;!?:]{0,50}\b(?:is|are) (?:off limits|forbidden|prohibited|banned)\b`)
+	prohibits = re2.MustCompile(`(?i)\b(?:not|never|no|nothing|n't|without|refrain|avoid|refuse)\b|n't\b`)
+	turnBack  = re2.MustCompile(`(?i)(,|\band)\s*(just|simply|but|instead|go ahead|then|always|directly|please)\b`)
 )
+
+// toBeRun introduces what the reader is to run now, which is no longer an example.
+var toBeRun = re2.MustCompile(`(?i)\b(run|execute|paste|enter|type|copy)\W+(?:\w+\W+){0,2}?(this|it|these|that|the following|below|the (?:command|line|script|block|code|set-?up)s?)\b`)
 
 // discount says how much less likely a match in this passage is meant as an
 // instruction: 1 is no discount. It looks only at what surrounds the match, and one
@@ -104,15 +110,17 @@ var (
 // report it.
 func (p *passage) discount(start, end int) float64 {
 	sentence := p.sentenceBefore(start)
-	taught := p.taught && (p.context == ctxQuote || p.context == ctxCode || p.context == ctxTable)
-	quoted := p.context == ctxQuote || p.context == ctxTable || opensQuote(sentence) && closesQuote(p.text[end:])
+	taught := p.taught && (p.context == ctxQuote || p.context == ctxTable || p.context == ctxCode && !toBeRun.MatchString(tail(p.intro, 120)))
+	quoted := p.context == ctxQuote || p.context == ctxTable || (opensQuote(sentence) || p.context == ctxProse && opensQuote(tail(p.text[:start], maxQuotation))) && closesQuote(p.text[end:])
 	about := discussion.MatchString(sentence) || discussion.MatchString(p.heading) || discussion.MatchString(tail(p.intro, 200))
 	switch {
 	case p.context == ctxComment || p.encoding != "":
 		return 1
-	case p.context == ctxCode && about, taught:
+	case taught, quoted && p.taught:
+		return 0.3
+	case p.context == ctxCode && about:
 		return 0.4
-	case forbidden.MatchString(p.text[end:]):
+	case forbidden.MatchString(p.text[end:]), offLimits.MatchString(p.text[start:]) && !prohibits.MatchString(p.text[start:end]):
 		return 0.45
 	case regexpText.MatchString(p.text[start:end]):
 		return 0.4
@@ -120,7 +128,7 @@ func (p *passage) discount(start, end int) float64 {
 		return 0.3
 	case negation.MatchString(sentence) && !turnBack.MatchString(negation.FindString(sentence)):
 		return 0.4
-	case quoted && (p.taught || p.context != ctxQuote && discussion.MatchString(p.text)):
+	case quoted && p.context != ctxQuote && discussion.MatchString(p.text):
 		return 0.4
 	case about && p.context == ctxHeading:
 		return 0.4
@@ -141,6 +149,9 @@ func opensQuote(before string) bool {
 	return strings.Count(before, "`")%2 == 1 || strings.Count(before, `"`)%2 == 1 ||
 		strings.LastIndexAny(before, "“„«") > strings.LastIndexAny(before, "”»")
 }
+
+// maxQuotation is how long before a match a quotation may have begun.
+const maxQuotation = 400
 
 func closesQuote(after string) bool {
 	return strings.ContainsAny(after[:min(len(after), 200)], "\"'`”’»")

@@ -44,16 +44,26 @@ func (in *interpreter) importPython(module string, line int) {
 	if top == "" || pythonStandard[top] || strings.HasPrefix(module, ".") || in.v.isOwnModule(top) {
 		return
 	}
-	if name, ok := importedAs[top]; ok {
-		top = name
+	for _, known := range []string{top, firstTwo(module)} {
+		if name, ok := importedAs[known]; ok {
+			top = name
+		}
 	}
 	in.observe(CapPackage, packageName(top), line, false)
+}
+
+// firstTwo is the namespace and package of a module, as in google.auth.
+func firstTwo(module string) string {
+	parts := strings.SplitN(module, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // importedAs maps modules to the package that ships them under another name.
 var importedAs = map[string]string{
 	"bs4": "beautifulsoup4", "yaml": "pyyaml", "PIL": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "docx": "python-docx", "pptx": "python-pptx", "dotenv": "python-dotenv",
 	"dateutil": "python-dateutil", "fitz": "pymupdf", "git": "gitpython", "jwt": "pyjwt", "Crypto": "pycryptodome", "serial": "pyserial", "attr": "attrs", "google": "google-api-python-client", "magic": "python-magic",
+	"googleapiclient": "google-api-python-client", "google.auth": "google-auth", "google.oauth2": "google-auth", "google.protobuf": "protobuf", "google.generativeai": "google-generativeai",
+	"google.genai": "google-genai", "OpenSSL": "pyopenssl", "usb": "pyusb", "nacl": "pynacl", "telegram": "python-telegram-bot", "slugify": "python-slugify", "wx": "wxpython", "zmq": "pyzmq", "mpl_toolkits": "matplotlib",
 }
 
 // isOwnModule reports a module that is a file or folder of the bundle.

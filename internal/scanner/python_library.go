@@ -51,6 +51,9 @@ func pythonProcess(in *interpreter, c call) (value, bool) {
 	case c.name == "compile":
 		out := c.argument(0)
 		out.callee = ""
+		if out.taint&fromDecoding != 0 {
+			in.evaluates(c.line, out)
+		}
 		return out, true
 	case c.name == "__import__" || c.name == "importlib.import_module" || c.name == "builtins.__import__":
 		name := c.argument(0)
@@ -67,6 +70,8 @@ func pythonProcess(in *interpreter, c call) (value, bool) {
 		}
 		if name.text != "" && !strings.Contains(name.text, unknownText) {
 			out.taint |= fromDecoding
+		} else if name.taint&fromDecoding != 0 && powerfulModules[object.callee] {
+			in.report(bHiddenName, c.line, 0.8, object.callee)
 		}
 		return out, true
 	case c.name == "os.setuid" || c.name == "os.seteuid" || c.name == "os.setgid":
@@ -86,6 +91,9 @@ func pythonProcess(in *interpreter, c call) (value, bool) {
 	}
 	return value{}, false
 }
+
+// powerfulModules hold functions that run things.
+var powerfulModules = wordSet("os subprocess builtins __builtins__ sys posix nt ctypes importlib shutil")
 
 // plainArgument reports a call whose first argument is a plain string.
 func plainArgument(n *node) bool {
@@ -323,7 +331,7 @@ func (in *interpreter) mutate(c call) {
 	all := c.all()
 	if object.kind == "identifier" && all.taint != 0 {
 		old, _ := in.lookup(object.text)
-		in.set(object.text, value{taint: all.taint | old.taint, names: appendNames(old.names, all.names), callee: old.callee, text: old.text})
+		in.change(object.text, value{taint: all.taint | old.taint, names: appendNames(old.names, all.names), callee: old.callee, text: old.text})
 	}
 }
 

@@ -1,6 +1,9 @@
 package scanner
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 func pythonNetwork(in *interpreter, c call) (value, bool) {
 	last := lastName(c.name)
@@ -14,6 +17,10 @@ func pythonNetwork(in *interpreter, c call) (value, bool) {
 		return value{}, true
 	case pyOpenURL.MatchString(c.name):
 		return in.pythonOpenURL(c), true
+	case pyClient.MatchString(c.name):
+		return value{callee: c.name, text: c.argument(0, "base_url", "host").text, taint: c.argument(0, "base_url", "host").taint & fromDecoding}, true
+	case pyPlainHTTP.MatchString(c.name):
+		return in.pythonConnection(c, last), true
 	case pyHTTP.MatchString(c.name):
 		return in.pythonHTTP(c), true
 	case pyMail.MatchString(c.name):
@@ -37,6 +44,30 @@ func pythonNetwork(in *interpreter, c call) (value, bool) {
 		return value{}, true
 	}
 	return value{}, false
+}
+
+var (
+	pyClient    = regexp.MustCompile(`^(http\.client\.HTTPS?Connection|httplib\.HTTPS?Connection|httpx\.(Async)?Client|aiohttp\.ClientSession)$`)
+	pyPlainHTTP = regexp.MustCompile(`^(http\.client|httplib)\.HTTPS?Connection\.(request|send|endheaders|putheader|getresponse)$`)
+)
+
+// pythonConnection is http.client's request, whose host was given beforehand.
+func (in *interpreter) pythonConnection(c call, last string) value {
+	host := c.receiver.text
+	if hostOf(host) == "" {
+		host = "https://" + host
+	}
+	address := value{text: host, taint: c.receiver.taint}
+	switch last {
+	case "request":
+		path, body, header := c.argument(1, "url"), c.argument(2, "body"), c.argument(3, "headers")
+		address.text += path.text
+		body = join(body, value{taint: (path.taint | header.taint) & (fromHost | fromFile | fromAllEnv), names: path.names})
+		return in.network(c.line, address, body, value{taint: header.taint, names: header.names}, body.taint != 0 || body.text != "")
+	case "send":
+		return in.network(c.line, address, c.argument(0), value{}, true)
+	}
+	return value{taint: fromNetwork, callee: c.name}
 }
 
 func hostLike(text string) string {
@@ -72,6 +103,9 @@ func (in *interpreter) pythonHTTP(c call) value {
 		first = 1
 	}
 	address := c.argument(first, "url")
+	if hostOf(address.text) == "" && hostOf(c.receiver.text) != "" {
+		address.text = c.receiver.text + address.text
+	}
 	body := join(c.argument(-1, "data"), c.argument(-1, "json"), c.argument(-1, "files"), c.argument(-1, "content"), c.argument(first+1), c.argument(-1, "**"))
 	query := c.argument(-1, "params")
 	header := join(c.argument(-1, "headers"), c.argument(-1, "auth"), c.argument(-1, "cookies"))

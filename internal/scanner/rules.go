@@ -268,11 +268,15 @@ func (r *rule) find(p *passage, kind fileKind) (match, float64, bool) {
 	}
 	best, factor, found := match{}, 0.0, false
 	consider := func(m match) {
+		if declares(p, m) {
+			return
+		}
 		if r.Sentences > 0 && len(sentenceEnd.FindAllStringIndex(p.text[m.start:m.end], r.Sentences)) >= r.Sentences {
 			return
 		}
 		f := 1.0
-		if !r.Literal {
+		// A lesson shows what such text looks like.
+		if !r.Literal || p.taught {
 			f = p.discount(m.start, m.end)
 		}
 		if !found || f > factor {
@@ -300,6 +304,14 @@ func (r *rule) find(p *passage, kind fileKind) (match, float64, bool) {
 		factor *= consentFactor
 	}
 	return best, factor, true
+}
+
+// declaredValue is the beginning of a list in a declaration of capabilities, whose key
+// reads like a verb.
+var declaredValue = re2.MustCompile(`(?i)^(?:read|write|append)s?:\s*(?:["'\[{~./]|$)`)
+
+func declares(p *passage, m match) bool {
+	return p.context == ctxFrontMatter && declaredValue.MatchString(p.text[m.start:min(len(p.text), m.start+24)])
 }
 
 // sentenceEnd is the end of a sentence or the beginning of another list item.

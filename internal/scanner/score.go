@@ -22,9 +22,9 @@ const (
 	pointsPerOdds   = 40.0 // of risk score weigh as much as one step of the wording's odds
 	reviewSuspicion = -0.4
 	blockSuspicion  = 2.0
-	blockScore      = 60  // and at least one finding that is
-	blockConfidence = 0.8 // this sure and high or critical
-	wordingReview   = 0.5 // likelihood by wording that is a finding by itself
+	blockScore      = 60   // and at least one finding that is
+	blockConfidence = 0.85 // this sure and high or critical
+	wordingReview   = 0.5  // likelihood by wording that is a finding by itself
 )
 
 const (
@@ -111,7 +111,7 @@ func verdictOf(findings []Finding, score int, w *WordingReport) Verdict {
 	switch {
 	case s >= blockSuspicion && score >= blockScore && slices.ContainsFunc(findings, damning):
 		return VerdictBlock
-	case s >= reviewSuspicion, slices.ContainsFunc(findings, unread):
+	case s >= reviewSuspicion, slices.ContainsFunc(findings, factual):
 		return VerdictReview
 	}
 	return VerdictAllow
@@ -121,5 +121,13 @@ func damning(f Finding) bool {
 	return severityRank[f.Severity] >= severityRank[SeverityHigh] && f.Confidence >= blockConfidence
 }
 
-// unread is a file that nobody has vouched for.
-func unread(f Finding) bool { return f.Category == CategoryIndeterminate }
+// factual is a finding that a person has to look at however well a bundle is worded: a
+// file that was not read, or something that is there or is not, such as a hidden text, a
+// key, a host that the declaration leaves out.
+func factual(f Finding) bool {
+	switch f.Layer {
+	case LayerStructure, LayerSecrets, LayerCapabilities:
+		return severityRank[f.Severity] >= severityRank[SeverityMedium] && f.Confidence >= sureEnough
+	}
+	return f.Category == CategoryIndeterminate
+}

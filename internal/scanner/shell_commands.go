@@ -238,7 +238,7 @@ func (s *shell) pipedProgram(line int, name string, stdin value) {
 
 // installerHosts publish installers that their vendors tell people to pipe into a
 // shell; the finding stays, as a note.
-var installerHosts = regexp.MustCompile(`https://(sh\.rustup\.rs|get\.docker\.com|raw\.githubusercontent\.com/(Homebrew/install|nvm-sh/nvm)/|get\.pnpm\.io|bun\.(sh|com)/install|deno\.land/(x/)?install|astral\.sh/(uv|ruff)|install\.python-poetry\.org|bootstrap\.pypa\.io|deb\.nodesource\.com|cli\.github\.com|sdk\.cloud\.google\.com|get\.helm\.sh|get\.k3s\.io|starship\.rs|ohmyposh\.dev|fnm\.vercel\.app|claude\.ai/install|ollama\.(com|ai)/install|get\.volta\.sh|pyenv\.run|mise\.run|nixos\.org/nix/install|install\.duckdb\.org|cursor\.com/install)`)
+var installerHosts = regexp.MustCompile(`https://(sh\.rustup\.rs|static\.rust-lang\.org/rustup/|install\.pi-hole\.net|get\.docker\.com|raw\.githubusercontent\.com/(Homebrew/install|nvm-sh/nvm)/|get\.pnpm\.io|bun\.(sh|com)/install|deno\.land/(x/)?install|astral\.sh/(uv|ruff)|install\.python-poetry\.org|bootstrap\.pypa\.io|deb\.nodesource\.com|cli\.github\.com|sdk\.cloud\.google\.com|get\.helm\.sh|get\.k3s\.io|starship\.rs|ohmyposh\.dev|fnm\.vercel\.app|claude\.ai/install|ollama\.(com|ai)/install|get\.volta\.sh|pyenv\.run|mise\.run|nixos\.org/nix/install|install\.duckdb\.org|cursor\.com/install)`)
 
 func knownInstaller(source string) bool { return installerHosts.MatchString(source) }
 

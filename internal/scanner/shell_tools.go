@@ -74,7 +74,7 @@ func (s *shell) keychain(line int, name string, all value) value {
 	if name == "security" && !strings.Contains(all.text, "find-") && !strings.Contains(all.text, "dump-keychain") || name == "vault" && !strings.Contains(all.text, "get") {
 		return value{taint: fromCommand}
 	}
-	s.report(bReadSecret, line, 0.65, name)
+	s.report(bReadSecret, line, 0.65*s.openly(name), name)
 	return value{taint: fromSecretFile, names: []string{name}}
 }
 
@@ -250,7 +250,7 @@ func tell(pattern string, rule behavior, confidence float64) telltale {
 
 // telltales by the command's name; each pattern sees "name arguments".
 var telltales = map[string][]telltale{
-	"crontab":     {tell(`^crontab\s+(-\s*$|-u\s+\S+\s+-|[^-]\S*|-e)`, bPersist, 0.8), tell(`^crontab\s*$`, bPersist, 0.8), tell(`-r\b`, bCoverTracks, 0.5)},
+	"crontab":     {tell(`^crontab\s+(?:-u\s+\S+\s+)?(-\s*$|[^-\s]\S*|-e)`, bPersist, 0.8), tell(`^crontab\s*$`, bPersist, 0.8), tell(`-r\b`, bCoverTracks, 0.5)},
 	"at":          {tell(`^at\s+(now|\d|-f|midnight|noon|teatime)`, bPersist, 0.65)},
 	"systemctl":   {tell(`\s(--user\s+)?enable\b`, bPersist, 0.65), tell(`\b(stop|disable|mask)\b.*\b(auditd|rsyslog|apparmor|ufw|firewalld|falcon|clamav|osquery|crowdstrike|sysmon)`, bDisableSecurity, 0.85)},
 	"launchctl":   {tell(`\b(load|bootstrap|submit|enable)\b`, bPersist, 0.75)},
@@ -261,7 +261,7 @@ var telltales = map[string][]telltale{
 	"setcap":      {tell(`cap_(setuid|sys_admin|dac_override)`, bRaiseRights, 0.85)},
 	"visudo":      {tell(`.`, bRaiseRights, 0.75)},
 	"pkexec":      {tell(`.`, bRaiseRights, 0.65)},
-	"useradd":     {tell(`.`, bRaiseRights, 0.62)},
+	"useradd":     {tell(`\s(-\w*[oGp]\b|--(groups|non-unique|password)|-u\s*0\b|-s\s*\S*/(ba|z)?sh\b)`, bRaiseRights, 0.62)},
 	"adduser":     {tell(`.`, bRaiseRights, 0.62)},
 	"usermod":     {tell(`\s-\w*G\s*\S*(sudo|wheel|docker|root|admin)`, bRaiseRights, 0.75)},
 	"passwd":      {tell(`.`, bRaiseRights, 0.6)},
@@ -311,11 +311,26 @@ var telltales = map[string][]telltale{
 	"stress":   {tell(`.`, bExhaust, 0.5)},
 }
 
+// administrationTools are what administrators work with all day: one that the
+// declaration names says openly that the skill is about that work.
+var administrationTools = wordSet("vault aws gcloud az op bw pass systemctl docker podman useradd")
+
+// openly is what is left of the confidence in a command whose use is in plain sight.
+func (s *shell) openly(name string) float64 {
+	switch {
+	case administrationTools[name] && s.v.declaresCommand(name):
+		return 0.7
+	case name == "systemctl" && s.documentary:
+		return 0.8 // the reader is shown how to start a service
+	}
+	return 1
+}
+
 func (s *shell) telltales(line int, name string, all value, rest []value) {
 	text := name + strings.TrimPrefix(all.text, strings.SplitN(all.text, " ", 2)[0])
 	for _, t := range telltales[name] {
 		if t.pattern.MatchString(text) {
-			s.report(t.rule, line, t.confidence, "")
+			s.report(t.rule, line, t.confidence*s.openly(name), "")
 		}
 	}
 	if strings.Contains(all.text, "stratum+") {

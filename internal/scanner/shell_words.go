@@ -75,6 +75,9 @@ func (s *shell) parameter(p *syntax.ParamExp) value {
 	return v
 }
 
+// indexSetting are variables that say where package managers fetch from.
+var indexSetting = wordSet("PIP_INDEX_URL PIP_EXTRA_INDEX_URL UV_INDEX_URL UV_EXTRA_INDEX_URL UV_DEFAULT_INDEX POETRY_REPOSITORIES NPM_CONFIG_REGISTRY npm_config_registry YARN_REGISTRY GOPROXY CARGO_REGISTRIES_CRATES_IO_INDEX BUNDLE_MIRROR__ALL")
+
 var shellVariables = wordSet("PWD OLDPWD RANDOM SECONDS LINENO BASH_SOURCE FUNCNAME PIPESTATUS BASHPID UID EUID PPID OPTARG OPTIND REPLY IFS")
 
 func (s *shell) declare(c *syntax.DeclClause, line int) value {
@@ -105,6 +108,12 @@ func (s *shell) assign(a *syntax.Assign, line int) {
 	}
 	if name == "LD_PRELOAD" && v.text != "" && !strings.Contains(v.text, "jemalloc") {
 		s.report(bRaiseRights, line, 0.62, name)
+	}
+	if indexSetting[name] {
+		if host := hostOf(v.text); host != "" && !isLocal(host) && !officialIndex.MatchString(host) {
+			s.report(bForeignPackage, line, 0.72, host)
+			s.observe(CapNetwork, host, line, false)
+		}
 	}
 	if a.Append {
 		v = join(s.vars[name], v)

@@ -103,6 +103,9 @@ func snippetAt(text string, offset int) string {
 	return strings.ToValidUTF8(text[max(0, offset-30):min(len(text), offset+90)], "")
 }
 
+// announcesInvisible is a lesson on such characters, which has to show them.
+var announcesInvisible = regexp.MustCompile(`(?i)\b(zero[- ]width|tag characters?|variation selectors?|invisible (?:characters?|unicode))\b`)
+
 // invisible counts characters that nobody sees and tells messages and split words
 // from emoji and scripts that need joiners.
 func (v *visit) invisible(text string) {
@@ -141,14 +144,15 @@ func (v *visit) invisible(text string) {
 			before = r
 		}
 	}
+	announced := announcesInvisible.MatchString(text) && teachesSecurity(v.bundle)
 	if tags >= 4 || selectors >= 8 || longest >= 8 {
-		v.structure("structure.text.invisible_message", v.file.Path, lineOf(text, max(first, 0)), snippetAt(text, max(first, 0)), tagText(text))
+		v.structureAt("structure.text.invisible_message", v.file.Path, lineOf(text, max(first, 0)), snippetAt(text, max(first, 0)), tagText(text), announced)
 	}
 	if bidi >= 0 && !v.rightToLeft(text) {
 		v.structure("structure.text.bidirectional", v.file.Path, lineOf(text, bidi), snippetAt(text, bidi), "")
 	}
 	if split >= 0 {
-		v.structure("structure.text.zero_width", v.file.Path, lineOf(text, split), snippetAt(text, split), "")
+		v.structureAt("structure.text.zero_width", v.file.Path, lineOf(text, split), snippetAt(text, split), "", announced)
 	}
 }
 

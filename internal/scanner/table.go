@@ -12,6 +12,9 @@ import (
 func (r Report) WriteTable(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(out, "Verdict:\t%s\nRisk score:\t%d of 100\n", r.Verdict, r.RiskScore)
+	if r.Wording != nil {
+		fmt.Fprintf(out, "Wording:\t%.0f %% like that of harmful bundles\n", 100*r.Wording.Likelihood)
+	}
 	if r.Capabilities != nil {
 		fmt.Fprintf(out, "Capabilities:\t%s\n", r.Capabilities.Status)
 	}
