@@ -22,6 +22,9 @@ func (v *visit) batch(text string) {
 	p.declared = v.declaredDomains()
 	p.stated = statedStartUp(v.bundle)
 	for i, line := range p.lines {
+		if v.ctx.Err() != nil {
+			return
+		}
 		if len(line) < maxPassage && !batchComment.MatchString(line) {
 			p.batchEffects(i+1, line)
 		}

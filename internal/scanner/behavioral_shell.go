@@ -255,8 +255,8 @@ func (s *shell) call(c *syntax.CallExpr, stdin value, line int) value {
 		return value{}
 	}
 	name := args[0].text
-	if len(c.Args) > 0 && disguisedWord(c.Args[0]) && (powerfulCommands[commandName(name)] || commandName(name) == "eval" || commandName(name) == "exec") {
-		s.report(bHiddenName, line, 0.78, commandName(name))
+	if tool := commandName(name); (powerfulCommands[tool] || tool == "eval" || tool == "exec") && len(c.Args) > 0 && disguisedWord(c.Args[0]) {
+		s.report(bHiddenName, line, 0.78, tool)
 	}
 	if body, ok := s.functions[name]; ok && s.calling < 4 {
 		s.calling++

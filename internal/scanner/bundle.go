@@ -44,8 +44,8 @@ type Bundle struct {
 	index map[string]int
 	infos sync.Map // path -> fileInfo, so that five layers sniff a file once
 
-	mainOnce sync.Once
-	mainText string // see startedByMain
+	aboutOnce sync.Once
+	about     bundleAbout
 }
 
 // MemoryBundle makes a bundle of what is already in memory, sorted by path.

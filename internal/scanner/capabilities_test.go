@@ -6,6 +6,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestToolsOfServers(t *testing.T) {
+	t.Parallel()
+	tools := []string{"Read", "mcp__weather__forecast", "mcp__maps"}
+	for server, want := range map[string]bool{"weather": true, "maps": true, "weath": false, "Read": false} {
+		if got := usesServer(tools, server); got != want {
+			t.Errorf("%s: %v", server, got)
+		}
+	}
+}
+
 func TestCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -210,10 +210,8 @@ func (p *program) runs(line int, command value) value {
 	case command.taint&fromInput != 0:
 		p.report(bShellInjection, line, 0.5, "")
 	}
-	for path := range p.downloaded {
-		if path != "" && len(path) > 3 && strings.Contains(command.text, path) && startsOrInterprets(command.text, path) {
-			p.report(bDownloadRun, line, 0.85, path)
-		}
+	if path := p.startsDownload(command.text); path != "" {
+		p.report(bDownloadRun, line, 0.85, path)
 	}
 	out := value{taint: fromCommand | command.taint&(sensitive|fromSecretVar), names: command.names}
 	if strings.TrimSpace(strings.Trim(command.text, unknownText)) != "" && p.depth < 3 {
@@ -223,6 +221,24 @@ func (p *program) runs(line int, command value) value {
 	}
 	return out
 }
+
+// startsDownload is the downloaded file that a command starts, if it does: the first in
+// the alphabet, so that every scan says the same.
+func (p *program) startsDownload(command string) string {
+	started := ""
+	if p.quiet {
+		return ""
+	}
+	for path := range p.downloaded {
+		if len(path) > 3 && (started == "" || path < started) && strings.Contains(command, path) && startsOrInterprets(command, path) {
+			started = path
+		}
+	}
+	return started
+}
+
+// maxDownloads is how many downloaded files of one program are looked for in its commands.
+const maxDownloads = 200
 
 // leadsCommand reports that the unknown part is the program itself, not an argument.
 func leadsCommand(command value) bool {
@@ -262,7 +278,9 @@ func (p *program) writes(line int, path, content value) {
 		p.report(bPersist, line, 0.72, "takes the place of a command")
 	}
 	if content.taint&fromNetwork != 0 {
-		p.downloaded[path.text] = true
+		if len(p.downloaded) < maxDownloads {
+			p.downloaded[path.text] = true
+		}
 		p.selfUpdate(line, path.text)
 	}
 	if strings.HasPrefix(content.text, "#!") && strings.Contains(firstLine(content.text), "sh") && p.depth < 3 {

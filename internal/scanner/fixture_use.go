@@ -18,18 +18,17 @@ var (
 // all others of its folder. Whatever the folder is called, such a file is part of the
 // program and no fixture.
 func (b *Bundle) startedByMain(name string) bool {
-	b.mainOnce.Do(func() {
-		if main, ok := b.MainFile(); ok {
-			b.mainText, _ = main.readText() // who can't read it reports that elsewhere
-		}
-	})
+	text := aboutOf(b).text
 	within := strings.TrimPrefix(strings.TrimPrefix(name, b.Root()), "/")
 	folder := path.Dir(within)
-	return folder != "." && (startsPath(b.mainText, within) || startsPath(b.mainText, folder+"/*"))
+	return folder != "." && (startsPath(text, within) || startsPath(text, folder+"/*"))
 }
 
+// maxMentions is how many mentions of one file are looked at.
+const maxMentions = 100
+
 func startsPath(text, name string) bool {
-	for {
+	for range maxMentions {
 		before, after, found := strings.Cut(text, name)
 		if !found {
 			return false
@@ -41,4 +40,5 @@ func startsPath(text, name string) bool {
 		}
 		text = after
 	}
+	return false
 }

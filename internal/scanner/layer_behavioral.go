@@ -14,12 +14,10 @@ func behavioralLayer() Layer {
 
 // behavioralState is what the layer reads once per bundle.
 type behavioralState struct {
-	known    bool
-	declared []string
-	commands []string        // declared
-	modules  map[string]bool // names that are files or folders of the bundle
-	texts    string          // what the documents say, see namesHost
-	allowed  *Capabilities   // the whole declaration
+	modules map[string]bool // names that are files or folders of the bundle
+	texts   string          // what the documents say, see namesHost
+	named   map[string]bool // hosts that were looked for in texts
+	allowed *Capabilities   // what the bundle declares
 }
 
 // visitBehavioral follows what a program does with real parsers; in a document it
@@ -54,20 +52,22 @@ func visitBehavioral(v *visit) {
 	}
 }
 
-func (v *visit) declaredDomains() []string {
+// allowed is what the bundle declares; nothing where it declares nothing.
+func (v *visit) allowed() *Capabilities {
 	state := v.state.(*behavioralState)
-	if !state.known {
-		state.known = true
+	if state.allowed == nil {
+		state.allowed = &Capabilities{}
 		if d, err := readDeclaration(v.bundle); err == nil {
-			state.declared, state.commands = d.Network.Domains, d.Shell.Commands
+			state.allowed = &d.Capabilities
 		}
 	}
-	return state.declared
+	return state.allowed
 }
 
+func (v *visit) declaredDomains() []string { return v.allowed().Network.Domains }
+
 func (v *visit) declaresCommand(name string) bool {
-	v.declaredDomains()
-	return anyCovers(CapCommand, v.state.(*behavioralState).commands, name)
+	return anyCovers(CapCommand, v.allowed().Shell.Commands, name)
 }
 
 func (v *visit) analyze(text string, kind fileKind) {
@@ -195,13 +195,7 @@ var startUpPurpose = regexp.MustCompile(`(?i)\b(systemd|services?|units?|cron|sc
 // statedStartUp reports a bundle whose description says that it is about programs
 // which start by themselves, so that a document which shows how is what it says.
 func statedStartUp(b *Bundle) bool {
-	return startUpPurpose.MatchString(purpose(b))
-}
-
-// purpose is what a bundle says of itself.
-func purpose(b *Bundle) string {
-	front := frontMatterOf(b)
-	return front.text("name") + " " + front.text("description") + " " + front.text("title") + " " + front.text("summary")
+	return aboutOf(b).startUp
 }
 
 func documentWeight(info fileInfo, b block) float64 {

@@ -19,50 +19,23 @@ func staticLayer() Layer {
 
 // staticState is what the layer knows about the bundle as a whole.
 type staticState struct {
-	known, security bool
-	words           *wording.Reader
-	startUp         bool // the description says that it is about programs which start by themselves
+	words *wording.Reader
 }
 
 // ruleStartUp is the rule that a bundle about cron or services meets by its purpose.
 const ruleStartUp = "static.persistence.startup"
 
-func (v *visit) describesStartUp() bool {
-	v.teachesSecurity()
-	return v.state.(*staticState).startUp
-}
-
-// teachesSecurity reports a bundle whose main file is dense with the vocabulary of
-// defending against attacks. It softens what is quoted or shown as code, never what
-// is said to the agent directly.
-func (v *visit) teachesSecurity() bool {
-	state := v.state.(*staticState)
-	if !state.known {
-		state.known = true
-		state.security = teachesSecurity(v.bundle)
-		state.startUp = statedStartUp(v.bundle)
-	}
-	return state.security
-}
-
-// securitySubject names a course's subject in which attacks are shown.
+// securitySubject names a course's subject in which attacks are shown: its main file is
+// an outline, so its lessons, not it, hold the vocabulary.
 var securitySubject = regexp.MustCompile(`(?i)\b(security|infosec|injections?|phishing|malware|attacks?|attackers?|incidents?|privilege[- ]escalation|hardening|forensics?|ctf|capture the flag|supply[- ]chain|threats?|defen[cs]e|fraud|scams?|owasp|pentest\w*|hacking|red team\w*|(?:hidden|invisible) (?:characters?|text)|(?:check|review|audit|moderat)\w* (?:\w+ ){0,3}(?:skills?|agents?|bundles?|settings|configs?)|inje[çc]\w+|inyecci\w+|ataques?|attaques?|angriff\w*|segurança|seguridad|sécurité|sicherheit\w*|hameçonnage|estafas?|fraudes?|suspeit\w+)`)
 
-func teachesSecurity(b *Bundle) bool {
-	main, ok := b.MainFile()
-	if !ok {
-		return false
-	}
-	text, err := main.readText()
-	if err != nil {
-		return false
-	}
-	text = text[:min(len(text), maxPassage)]
+// teachesSecurity reports a bundle whose main file is dense with the vocabulary of
+// defending against attacks, or a course on that subject. It softens what is quoted or
+// shown as code, never what is said to the agent directly.
+func teachesSecurity(b *Bundle) bool { return aboutOf(b).security }
+
+func denseInDiscussion(text string) bool {
 	hits := len(discussion.FindAllStringIndex(text, 60))
-	// A course's main file is an outline that names the subject; its lessons hold the rest.
-	if path.Base(main.Path) == "COURSE.md" && securitySubject.MatchString(purpose(b)) {
-		return true
-	}
 	return hits >= 3 && hits*300 >= len(text)
 }
 
@@ -117,7 +90,7 @@ func (v *visit) matchBlock(b block) {
 		if v.ctx.Err() != nil {
 			return
 		}
-		p.taught = v.teachesSecurity()
+		p.taught = teachesSecurity(v.bundle)
 		v.matchPassage(&p)
 	}
 	if b.context == ctxSource || b.context == ctxCode {
@@ -158,7 +131,7 @@ func (v *visit) matchPassage(p *passage) {
 			continue
 		}
 		confidence := r.Confidence * factor * v.placeFactor(p.text)
-		if r.ID == ruleStartUp && v.describesStartUp() {
+		if r.ID == ruleStartUp && statedStartUp(v.bundle) {
 			confidence *= consentFactor
 		}
 		if p.encoding != "" {
@@ -215,7 +188,7 @@ var (
 // is what they are compared with.
 func (v *visit) phraseFactor() float64 {
 	head, err := v.file.head()
-	if err != nil || settingValue.Match(head) || !screening.MatchString(purpose(v.bundle)) {
+	if err != nil || settingValue.Match(head) || !screening.MatchString(aboutOf(v.bundle).purpose) {
 		return 1
 	}
 	return 0.4

@@ -8,6 +8,8 @@ import (
 const (
 	maxNamingText = 1 << 20 // of the documents that may name a host
 	minHostLabel  = 4       // letters of a service's name that is told from a word
+	maxNamedHosts = 500     // that are looked for in the documents
+	maxHostName   = 253     // RFC 1035
 )
 
 // unnamed reports a fixed host of the outside that neither the declaration nor any
@@ -16,7 +18,24 @@ func (p *program) unnamed(host string) bool {
 	if host == "" || p.documentary || strings.Contains(host, unknownText) || isLocal(host) || privateAddress.MatchString(host) || p.isDeclared(host) {
 		return false
 	}
-	return !namesHost(p.v.documents(), host)
+	return !p.v.named(host)
+}
+
+// named reports a host that a document names. What can't be looked for any more counts
+// as named.
+func (v *visit) named(host string) bool {
+	state := v.state.(*behavioralState)
+	if known, ok := state.named[host]; ok {
+		return known
+	}
+	if len(state.named) >= maxNamedHosts || len(host) > maxHostName {
+		return true
+	}
+	if state.named == nil {
+		state.named = map[string]bool{}
+	}
+	state.named[host] = namesHost(v.documents(), host)
+	return state.named[host]
 }
 
 // namesHost reports a text that mentions the host, a domain above it, or the service
@@ -62,16 +81,4 @@ func (v *visit) documents() string {
 	}
 	state.texts = sb.String()
 	return state.texts
-}
-
-// allowed is what the bundle declares; nothing where it declares nothing.
-func (v *visit) allowed() *Capabilities {
-	state := v.state.(*behavioralState)
-	if state.allowed == nil {
-		state.allowed = &Capabilities{}
-		if d, err := readDeclaration(v.bundle); err == nil {
-			state.allowed = &d.Capabilities
-		}
-	}
-	return state.allowed
 }

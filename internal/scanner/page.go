@@ -11,6 +11,7 @@ var (
 	dataScript = regexp.MustCompile(`(?i)type\s*=\s*["']?(?:application/(?:ld\+)?json|text/(?:template|x-|html|markdown))|\btype\s*=\s*["']?(?:importmap|speculationrules)`)
 	eventTag   = regexp.MustCompile(`(?i)<[a-z][^<>]{0,400}?\son(?:load|error|click|submit|begin|focus|mouseover|pageshow|input|change|toggle|animationstart)\s*=\s*("[^"]+"|'[^']+')`)
 	formTag    = regexp.MustCompile(`(?i)<form\b[^>]{0,400}\baction\s*=\s*["']?(https?://[^"'\s>]{3,300})`)
+	formEnd    = regexp.MustCompile(`(?i)</form`)
 	secretBox  = regexp.MustCompile(`(?i)<input\b[^>]{0,300}(?:\btype\s*=\s*["']?password|\b(?:name|autocomplete)\s*=\s*["']?[\w-]*(?:passw|pin\b|cvv|cvc|card-?number|cc-number|seed|mnemonic|iban|ssn|token))`)
 )
 
@@ -18,15 +19,20 @@ const maxPageScripts = 50
 
 // page reads the programs within a page or picture, and where its forms go.
 func (v *visit) page(text string) {
-	found := 0
+	found, past := 0, 0
 	for _, m := range scriptTag.FindAllStringSubmatchIndex(text, maxPageScripts) {
-		attributes := text[m[2]:m[3]]
-		end := scriptEnd.FindStringIndex(text[m[1]:])
-		if end == nil || dataScript.MatchString(attributes) || v.ctx.Err() != nil {
-			continue
+		if m[0] < past {
+			continue // a tag within a script is its text
 		}
-		found++
-		v.pageProgram(text[m[1]:m[1]+end[0]], lineOf(text, m[1])-1)
+		end := scriptEnd.FindStringIndex(text[m[1]:])
+		if end == nil || v.ctx.Err() != nil {
+			break
+		}
+		past = m[1] + end[1]
+		if !dataScript.MatchString(text[m[2]:m[3]]) {
+			found++
+			v.pageProgram(text[m[1]:m[1]+end[0]], lineOf(text, m[1])-1)
+		}
 	}
 	for _, m := range eventTag.FindAllStringSubmatchIndex(text, maxPageScripts-found) {
 		if v.ctx.Err() != nil {
@@ -61,8 +67,8 @@ func (v *visit) forms(text string) {
 		}
 		p.observe(CapNetwork, host, line, false)
 		body := text[m[1]:min(len(text), m[1]+20_000)]
-		if end := strings.Index(body, "</form"); end >= 0 {
-			body = body[:end]
+		if end := formEnd.FindStringIndex(body); end != nil {
+			body = body[:end[0]]
 		}
 		if secretBox.MatchString(body) && !p.isDeclared(host) {
 			p.report(bExfilForm, line, 0.72, host)

@@ -166,7 +166,7 @@ func (r *plainReader) nameLookup(m *plainMeaning) {
 
 // pipes reports an open that starts a command, as Perl's does.
 func (r *plainReader) pipes(m *plainMeaning) bool {
-	if r.extension != ".pl" && r.extension != ".pm" {
+	if r.extension != ".pl" {
 		return false
 	}
 	return slices.ContainsFunc(m.parts, func(p value) bool {
@@ -245,15 +245,17 @@ func (m *plainMeaning) opensToWrite() bool {
 	return slices.ContainsFunc(m.parts, func(p value) bool { return openMode.MatchString(p.text) || strings.HasPrefix(p.text, ">") })
 }
 
+const maxPlainPaths = 50 // that one statement writes to
+
 func (r *plainReader) write(m *plainMeaning) {
 	content := value{taint: m.data.taint, names: m.data.names, text: m.data.text}
-	written := ""
+	written := map[string]bool{}
 	for _, part := range m.parts {
 		for path := range strings.FieldsSeq(plainPath(part.text)) {
-			if !pathLike(path) || strings.LastIndexByte(path, '~') > 0 || !strings.ContainsAny(path, "/.~") || strings.Contains(written, path) {
+			if !pathLike(path) || strings.LastIndexByte(path, '~') > 0 || !strings.ContainsAny(path, "/.~") || written[path] || len(written) >= maxPlainPaths {
 				continue
 			}
-			written += path + "\n"
+			written[path] = true
 			r.openly(anyCovers(CapWrite, r.allowed.Filesystem.Write, path), func() { r.writes(m.line, value{text: path}, content) })
 		}
 	}

@@ -12,12 +12,13 @@ import (
 // above the call; only the second pass reports.
 type plainReader struct {
 	*program
-	extension string
+	extension string // of the language, see plainDialects
 	vars      map[string]value
 	before    map[string]value // what the first pass left in the variables
 	functions map[string]*plainFunction
 	current   *plainFunction
 	allowed   *Capabilities // as declared
+	work      int           // tokens that may still be read for the statement
 }
 
 type plainFunction struct {
@@ -33,7 +34,13 @@ const (
 	plainHeader     = "\x00header"     // what authenticates a request
 )
 
-const maxPlainNames = 5_000 // variables and functions that are kept
+const (
+	maxPlainNames = 5_000 // variables and functions that are kept
+	// A statement's arguments are read for the statement and for each call around them;
+	// these bound how often.
+	minPlainWork = 400
+	plainRereads = 6
+)
 
 func (v *visit) plainProgram(text, extension string) {
 	if extension == ".bat" || extension == ".cmd" {
@@ -47,6 +54,9 @@ func (v *visit) plainProgram(text, extension string) {
 	p := v.newProgram(text)
 	p.declared = v.declaredDomains()
 	p.stated = statedStartUp(v.bundle)
+	if name, ok := plainDialects[extension]; ok {
+		extension = name
+	}
 	r := &plainReader{program: p, extension: extension, vars: map[string]value{}, functions: map[string]*plainFunction{}}
 	r.allowed = v.allowed()
 	p.quiet = true
@@ -57,14 +67,15 @@ func (v *visit) plainProgram(text, extension string) {
 }
 
 func (r *plainReader) pass(text string, lang plainLanguage) {
-	s := &plainScanner{source: text, lang: lang, line: 1}
+	s := &plainScanner{source: text, lang: lang, line: 1, unclosed: map[byte]int{}}
 	r.current = nil
 	for n := 0; s.at < len(s.source); n++ {
-		if n%256 == 0 && r.v.ctx.Err() != nil {
+		if n%64 == 0 && r.v.ctx.Err() != nil {
 			return
 		}
 		tokens, block := s.next()
 		if len(tokens) > 0 {
+			r.work = minPlainWork + plainRereads*len(tokens)
 			r.statement(tokens, block)
 		}
 	}

@@ -17,8 +17,7 @@ type plainMeaning struct {
 	parts  []value // strings and variables one by one, for paths and addresses
 	conn   value   // a connection among the variables
 	line   int
-	run    int  // where the words of a command begin
-	glued  bool // parts are joined by an operator
+	run    int // where the words of a command begin
 }
 
 const maxPlainDepth = 3 // of calls within calls whose arguments are told apart
@@ -29,6 +28,9 @@ func (r *plainReader) read(tokens []plainToken, depth int) plainMeaning {
 	for i, t := range tokens {
 		if i == 0 {
 			m.line = t.line
+		}
+		if r.work--; r.work < 0 {
+			break
 		}
 		switch t.kind {
 		case 's', '`':
@@ -74,7 +76,6 @@ func (r *plainReader) readString(m *plainMeaning, tokens []plainToken, i int) {
 		m.run = i
 	}
 	if authentication(t.text) && len(tokens) < 12 {
-		m.header = join(m.header, value{names: []string{}})
 		m.header.callee = plainHeader
 	}
 	m.add(v)
@@ -179,19 +180,20 @@ func (r *plainReader) effectOf(t plainToken, tokens []plainToken, i int) plainEf
 	if strings.HasPrefix(name, "env.") && r.extension == ".ps1" || strings.HasPrefix(name, "vim.env.") {
 		return plVar | plainEffectOf(name)&plHost
 	}
-	if languages, ok := ambiguousNames[name]; ok && !strings.Contains(languages+" ", r.extension+" ") {
+	if r.otherwise(name) {
 		return 0
 	}
 	effect := plainEffectOf(name)
-	if effect == 0 {
+	if last := name[max(0, strings.LastIndexByte(name, '.')):]; effect != 0 && plainNames[last] == effect && r.otherwise(last) {
 		return 0
 	}
-	if last := name[max(0, strings.LastIndexByte(name, '.')):]; plainNames[last] == effect {
-		if languages, ok := ambiguousNames[last]; ok && !strings.Contains(languages+" ", r.extension+" ") {
-			return 0
-		}
-	}
 	return effect
+}
+
+// otherwise reports an ambiguous name that is an ordinary word in this language.
+func (r *plainReader) otherwise(name string) bool {
+	languages, ok := ambiguousNames[name]
+	return ok && !languages[r.extension]
 }
 
 // environmentEffect: ENV is Ruby's, Perl's and PHP's environment, one variable of it
@@ -199,7 +201,7 @@ func (r *plainReader) effectOf(t plainToken, tokens []plainToken, i int) plainEf
 func (r *plainReader) environmentEffect(t plainToken, tokens []plainToken, i int) plainEffect {
 	keyed := i+1 < len(tokens) && (tokens[i+1].is("[") || tokens[i+1].is("{"))
 	switch {
-	case (r.extension == ".ps1" || r.extension == ".psm1") && i+1 < len(tokens) && tokens[i+1].is(":"):
+	case r.extension == ".ps1" && i+1 < len(tokens) && tokens[i+1].is(":"):
 		return plEnv
 	case t.text != "ENV" && t.text != "_ENV" || r.extension == ".lua":
 		return 0
@@ -243,11 +245,12 @@ func shellVariable(name string) bool {
 
 // callArguments tells a function what it is called with.
 func (r *plainReader) callArguments(f *plainFunction, tokens []plainToken, depth int) {
-	if depth >= maxPlainDepth || len(tokens) == 0 {
+	if depth >= maxPlainDepth || len(tokens) == 0 || r.work < 0 {
 		return
 	}
+	r.work -= len(tokens) / 4 // splitting is cheaper than reading
 	for i, argument := range arguments(tokens) {
-		if i >= 16 {
+		if i >= 16 || r.work < 0 {
 			break
 		}
 		v := r.read(argument, depth+1).data

@@ -32,8 +32,10 @@ func plainPath(text string) string {
 	if windowsPath.MatchString(text) {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, `\\`, "/"), `\`, "/")
 	}
-	return strings.TrimSpace(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\n", "$HOME", "~", "%USERPROFILE%", "~").Replace(text))
+	return strings.TrimSpace(pathEscapes.Replace(text))
 }
+
+var pathEscapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\n", "$HOME", "~", "%USERPROFILE%", "~")
 
 // windowsPath tells a path's backslashes from those that escape letters.
 var windowsPath = regexp.MustCompile(`(?i)^(?:[a-z]:|~|\.{1,2}|\$home|%\w+%|hk[a-z]{2}:?|HKEY_\w+|\\\\[\w.-]+)\\|\\(?:users|software|appdata|\.ssh|\.aws|windows|google|mozilla)\b`)

@@ -32,6 +32,9 @@ var plainLanguages = map[string]plainLanguage{
 	".dart": plainCompact, ".scala": plainCompact, ".groovy": plainCompact, ".m": plainCompact,
 }
 
+// plainDialects are the other extensions of a language.
+var plainDialects = map[string]string{".rake": ".rb", ".pm": ".pl", ".phtml": ".php", ".psm1": ".ps1", ".exs": ".ex"}
+
 // plainToken is a word, a string, a number, a flag or an operator.
 type plainToken struct {
 	kind  byte // 'w', 's', '`' for a command in backticks, 'n', 'f', 'o'
@@ -57,7 +60,9 @@ type plainScanner struct {
 	at     int
 	line   int
 	opened []byte // brackets open since the statement began
-	tokens []plainToken
+	// unclosed is up to where nothing closes a string, by the quote it begins with.
+	unclosed map[byte]int
+	tokens   []plainToken
 }
 
 // next is the next statement, and whether a block follows it. No token ends the program.
@@ -132,8 +137,8 @@ func (s *plainScanner) comment() bool {
 // quoted reads a string. A quote that nothing closes nearby is an apostrophe.
 func (s *plainScanner) quoted(quote byte) {
 	rest := s.source[s.at+1 : min(len(s.source), s.at+1+maxPlainString)]
-	end := -1
-	for i := 0; i < len(rest); i++ {
+	end, looked := -1, 0
+	for i := 0; i < len(rest) && s.at >= s.unclosed[quote]; i++ {
 		if rest[i] == '\\' && !s.lang.dashes {
 			i++
 		} else if rest[i] == quote {
@@ -142,8 +147,10 @@ func (s *plainScanner) quoted(quote byte) {
 		} else if rest[i] == '\n' && quote == '\'' {
 			break
 		}
+		looked = i
 	}
 	if end < 0 {
+		s.unclosed[quote] = max(s.unclosed[quote], s.at+1+looked)
 		s.at++
 		return
 	}
@@ -204,11 +211,16 @@ func (s *plainScanner) word() {
 // quotedWords is Perl's list of words.
 func (s *plainScanner) quotedWords() bool {
 	rest := s.source[s.at:min(len(s.source), s.at+maxPlainString)]
-	if rest == "" || strings.IndexByte("([{</", rest[0]) < 0 {
+	if rest == "" {
 		return false
 	}
-	end := strings.IndexAny(rest[1:], ")]}>/")
+	at := strings.IndexByte("([{</", rest[0])
+	if at < 0 || s.at < s.unclosed[rest[0]] {
+		return false
+	}
+	end := strings.IndexByte(rest[1:], ")]}>/"[at])
 	if end < 0 {
+		s.unclosed[rest[0]] = s.at + len(rest)
 		return false
 	}
 	s.add('s', rest[1:end+1])
@@ -306,8 +318,15 @@ func (s *plainScanner) literalBrace() bool {
 	if last.kind == 'w' {
 		return isWordStart(s.source[s.at-2]) && !blockWords[strings.ToLower(last.text)]
 	}
-	return last.kind == 'o' && strings.Contains("( , = [ => : := <- ? { | <<", last.text)
+	return last.kind == 'o' && beforeLiteral[last.text]
 }
+
+// beforeLiteral are the operators after which a brace holds data; an arrow's two halves
+// are operators of their own.
+var beforeLiteral = wordSet("( , = [ => : := <- ? { | << < > -")
+
+// continuing are the operators after which a statement goes on in the next line.
+var continuing = wordSet("| , + . = : := => << .= += <- < > - ~ &")
 
 // printWords take the stream they write to in braces.
 var printWords = wordSet("print printf say")
@@ -329,7 +348,7 @@ func (s *plainScanner) continues() bool {
 	if len(s.tokens) == 0 {
 		return true
 	}
-	if last := s.tokens[len(s.tokens)-1]; last.kind == 'o' && strings.Contains("| , + . = -> <- := && || ~ & => << .= +=", last.text) {
+	if last := s.tokens[len(s.tokens)-1]; last.kind == 'o' && continuing[last.text] {
 		return true
 	}
 	if s.lang.dashes && s.at >= 2 && strings.HasSuffix(strings.TrimRight(s.source[max(0, s.at-4):s.at], "\r\n"), "`") {

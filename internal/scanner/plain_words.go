@@ -32,12 +32,12 @@ const (
 // the first part, anything else the whole name. All are lower case.
 var plainNames = plainTable(map[plainEffect]string{
 	plEnv: `os.environ env.to_h env.to_a env.map env.each env.inspect env.select env.to_json env.collect env.vars std.env.vars .getenvironmentvariables
-		processinfo.processinfo.environment vim.fn.environ env:`,
+		processinfo.processinfo.environment vim.fn.environ`,
 	plVar: `getenv os.getenv sys.getenv system.getenv os.lookupenv env.fetch env.var std.env.var .getenvironmentvariable _env env`,
 	plHost: `gethostname .gethostname php_uname sys.info os.hostname hostname socket.gethostname etc.getlogin getlogin user.current .getlocalhost environment.username environment.machinename
 		host.current nsusername nsfullusername getpwuid getpwnam get-computerinfo get-netipaddress vim.loop.os_gethostname vim.uv.os_gethostname env.user env.username env.computername vim.env.user whoami .localizedname`,
-	plCapture: `get-clipboard .copyfromscreen clipboard.readall clipboard.gettext .getclipboarddata nspasteboard.general the-clipboard pbpaste`,
-	plInput:   `argv args os.args commandargs stdin $stdin gets readline io.read std.env.args env.args vim.fn.input read-host arg`,
+	plCapture: `get-clipboard .copyfromscreen clipboard.readall clipboard.gettext .getclipboarddata nspasteboard.general pbpaste`,
+	plInput:   `argv args os.args commandargs stdin gets readline io.read std.env.args env.args vim.fn.input read-host arg`,
 	plRead: `get-content gc cat type file.read file.binread file.readlines file.foreach io.read io.readlines io.binread file.readalltext file.readallbytes file.readalllines io.file.readalltext io.file.readallbytes
 		system.io.file.readalltext system.io.file.readallbytes file_get_contents readfile file fgetcsv os.readfile os.open ioutil.readfile io.lines readlines read.csv read.csv2 read.table read_csv read_excel readrds fread readr.read_csv scan
 		upload_file .upload_file fs.read fs.read_to_string std.fs.read std.fs.read_to_string files.readstring files.readallbytes files.readalllines filereader filereader.new
@@ -105,11 +105,19 @@ func plainEffectOf(name string) plainEffect {
 
 // ambiguousNames are ordinary words in most languages; they count only as a call in
 // the languages named here.
-var ambiguousNames = map[string]string{
+var ambiguousNames = languagesOf(map[string]string{
 	"get": ".r", "put": ".r", "patch": ".r", "post": ".r", "url": ".r", "load": ".lua .r", "parse": ".r", "file": ".php .r", "scan": ".r", "mail": ".php", "args": ".ps1 .swift .java .cs .kt .dart .rs .r",
-	"open": ".pl .pm .rb", "cat": ".ps1 .psm1", "type": ".ps1 .psm1", "gc": ".ps1 .psm1", "ri": ".ps1 .psm1", "arg": ".lua", "reverse": ".pl .pm .r .jl", "char": ".ps1 .psm1", "chr": ".php .pl .pm .vbs .rb", "shell": ".r .vba .bas .applescript", "execute": ".vbs", "copy": ".php .pl .pm",
-	"rename": ".php .pl .pm", "pack": ".php .pl .pm", "unpack": ".php .pl .pm", "home": ".ps1 .psm1", "env": ".rb .pl .pm .cr", "iex": ".ps1 .psm1", "irm": ".ps1 .psm1", "iwr": ".ps1 .psm1", "wget": ".ps1 .psm1", "spawn": ".rb", "exec": ".rb .php .pl .pm .tcl", "system": ".rb .php .pl .pm .r .c .cpp .lua",
-	"assert": ".php", "mirror": ".pl .pm", "hostname": ".pl .pm .ps1 .psm1", "glob": ".php .pl .pm", "gets": ".rb", "readline": ".pl .pm .r .php", "http.request": ".lua .rb", "https.request": ".lua", "fromjson": ".r", "jsonlite.fromjson": ".r", "file.copy": ".r", "file.create": ".r .java .rs .go", "symlink": ".php .pl .pm .rb", "whoami": ".ps1 .psm1",
-	"sendmail": ".r", "popen": ".php .c .cpp .py", "eval": ".rb .php .pl .pm .r .lua .ex .exs .vbs", "bxor": ".ps1 .psm1 .lua", ".reverse": ".rb .cr .ps1 .psm1 .lua", ".exec": ".java .kt .groovy .vbs .vba .scala",
-	".unpack": ".rb .cr", "unlink": ".php .pl .pm .r .c .cpp", "nsl": ".r", "qx": ".pl .pm", "stdin": ".rb .pl .pm .php .r .swift .rs", "copy-item": ".ps1 .psm1", "http.get": ".go .rb .ex .exs",
+	"open": ".pl .rb", "cat": ".ps1", "type": ".ps1", "gc": ".ps1", "ri": ".ps1", "arg": ".lua", "reverse": ".pl .r .jl", "char": ".ps1", "chr": ".php .pl .vbs .rb", "shell": ".r .vba .bas .applescript", "execute": ".vbs", "copy": ".php .pl",
+	"rename": ".php .pl", "pack": ".php .pl", "unpack": ".php .pl", "home": ".ps1", "env": ".rb .pl .cr", "iex": ".ps1", "irm": ".ps1", "iwr": ".ps1", "wget": ".ps1", "spawn": ".rb", "exec": ".rb .php .pl .tcl", "system": ".rb .php .pl .r .c .cpp .lua",
+	"assert": ".php", "mirror": ".pl", "hostname": ".pl .ps1", "glob": ".php .pl", "gets": ".rb", "readline": ".pl .r .php", "http.request": ".lua .rb", "https.request": ".lua", "fromjson": ".r", "jsonlite.fromjson": ".r", "file.copy": ".r", "file.create": ".r .java .rs .go", "symlink": ".php .pl .rb", "whoami": ".ps1",
+	"sendmail": ".r", "popen": ".php .c .cpp", "eval": ".rb .php .pl .r .lua .ex .vbs", "bxor": ".ps1 .lua", ".reverse": ".rb .cr .ps1 .lua", ".exec": ".java .kt .groovy .vbs .vba .scala",
+	".unpack": ".rb .cr", "unlink": ".php .pl .r .c .cpp", "nsl": ".r", "qx": ".pl", "stdin": ".rb .pl .php .r .swift .rs", "copy-item": ".ps1", "http.get": ".go .rb .ex",
+})
+
+func languagesOf(lists map[string]string) map[string]map[string]bool {
+	table := map[string]map[string]bool{}
+	for name, languages := range lists {
+		table[name] = wordSet(languages)
+	}
+	return table
 }

@@ -144,7 +144,10 @@ func (v *visit) invisible(text string) {
 			before = r
 		}
 	}
-	announced := announcesInvisible.MatchString(text) && teachesSecurity(v.bundle)
+	announced := false
+	if tags+selectors+longest > 0 {
+		announced = teachesSecurity(v.bundle) && announcesInvisible.MatchString(text)
+	}
 	if tags >= 4 || selectors >= 8 || longest >= 8 {
 		v.structureAt("structure.text.invisible_message", v.file.Path, lineOf(text, max(first, 0)), snippetAt(text, max(first, 0)), tagText(text), announced)
 	}
