@@ -19,8 +19,8 @@ const (
 // The thresholds of the verdict, repeated in docs/scanner-rules.md. They were chosen on
 // samples that neither the rules nor the wording model had been tuned to.
 const (
-	pointsPerOdds   = 40.0 // of risk score weigh as much as one step of the wording's odds
-	reviewSuspicion = -0.4
+	pointsPerOdds   = 30.0 // of risk score weigh as much as one step of the wording's odds
+	reviewSuspicion = -0.6
 	blockSuspicion  = 2.0
 	blockScore      = 60   // and at least one finding that is
 	blockConfidence = 0.85 // this sure and high or critical
@@ -49,8 +49,7 @@ func riskScore(findings []Finding) int {
 	return int(math.Round(100 * (1 - remaining)))
 }
 
-// distinct drops passes and, of findings that overlap in one file and speak of the
-// same category, all but the worst.
+// distinct drops passes and, of findings that overlap in one file, all but the worst.
 func distinct(findings []Finding) []Finding {
 	ranked := make([]Finding, 0, len(findings))
 	for _, f := range findings {

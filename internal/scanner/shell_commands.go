@@ -277,6 +277,7 @@ func (s *shell) rawNetwork(line int, name string, rest []value, stdin value) val
 	case "aws", "gsutil", "az", "gcloud":
 		return value{taint: fromCommand}
 	}
+	all.text = identityArgument.ReplaceAllString(all.text, " ")
 	if shellOnSocket.MatchString(all.text) && name != "ssh" {
 		s.report(bReverseShell, line, 0.92, "")
 	}
@@ -285,7 +286,10 @@ func (s *shell) rawNetwork(line int, name string, rest []value, stdin value) val
 
 var (
 	shellOnSocket = regexp.MustCompile(`(?i)(^|\s)-\w*[ec]\s*["']?(/\S*/)?(ba|z|da)?sh\b|exec:["']?(/\S*/)?(ba|z)?sh|\|\s*(ba)?sh\s*\|`)
-	remoteTarget  = regexp.MustCompile(`(?:[\w.-]+@)?((?:[a-z0-9-]+\.)+[a-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})\b`)
+	// identityArgument is the key that ssh and what runs over it prove themselves with. It
+	// stays on the machine.
+	identityArgument = regexp.MustCompile(`(?:^|\s)(?:-o\s*)?IdentityFile[=\s]\S+|(?:^|\s)-i\s+\S*(?:id_|\.pem|key|\.ssh/)\S*`)
+	remoteTarget     = regexp.MustCompile(`(?:[\w.-]+@)?((?:[a-z0-9-]+\.)+[a-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})\b`)
 )
 
 // sendTo joins piped input and files among the arguments into what is sent.

@@ -40,8 +40,8 @@ type WordingLine struct {
 // How the score of a reading becomes a likelihood, 1 / (1 + e^-(bias + scale × score)):
 // fitted to samples which the model that read them had not seen.
 const (
-	wordingBias  = 0.1
-	wordingScale = 1.5
+	wordingBias  = -0.55
+	wordingScale = 1.65
 )
 
 // readWords gives a file's lines to the model's reader.
@@ -55,11 +55,10 @@ func readWords(r *wording.Reader, path, text string) {
 
 // wordingReport is nil for a bundle without text.
 func wordingReport(r wording.Reading) *WordingReport {
-	if r.Windows == 0 {
+	if r.Tokens == 0 {
 		return nil
 	}
-	// A long bundle has as many chances to look bad by accident as it has windows.
-	odds := wordingBias + wordingScale*r.Score - math.Log(float64(r.Windows))
+	odds := wordingBias + wordingScale*r.Score
 	likelihood := min(max(1/(1+math.Exp(-odds)), 0.01), 0.99) // nothing is certain
 	report := &WordingReport{Likelihood: math.Round(100*likelihood) / 100, Lines: []WordingLine{}}
 	for _, l := range r.Lines {

@@ -22,7 +22,7 @@ var trainWording = flag.Bool("train", false, "write wording.tsv")
 // what both say of the corpus.
 func TestWordingModel(t *testing.T) {
 	samples := splitOf(loadCorpus(t, corpusRoot), "dev")
-	trained := train(t, samples)
+	trained := train(t, samples, background(t))
 	if *trainWording {
 		var out bytes.Buffer
 		if err := trained.Write(&out); err != nil {
@@ -43,13 +43,13 @@ func TestWordingModel(t *testing.T) {
 
 var corpusRoot = filepath.Join("testdata", "corpus")
 
-func train(t *testing.T, samples []sample) *wording.Model {
+func train(t *testing.T, samples []sample, background [][]string) *wording.Model {
 	t.Helper()
 	var texts []wording.Sample
 	for _, s := range samples {
 		texts = append(texts, wording.Sample{Lines: linesOf(t, s.bundle), Harmful: s.label == "malicious"})
 	}
-	m, err := wording.Train(texts)
+	m, err := wording.Train(texts, background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,25 +100,33 @@ func likelihoodOf(t *testing.T, m *wording.Model, s sample) float64 {
 	return 0
 }
 
+// folds is into how many parts the rounds are dealt: each is read by a model that was
+// trained on the other parts.
+const folds = 6
+
 // crossRead gives each result the wording report of a model that was trained without
 // the sample's round: what the scanner would have said before it knew these authors.
 func crossRead(t *testing.T, results []scored) []scored {
 	t.Helper()
-	rounds := map[string]bool{}
+	rounds := map[string]int{}
 	for _, r := range results {
-		rounds[r.round] = true
+		rounds[r.round] = 0
+	}
+	for i, round := range slices.SortedFunc(maps.Keys(rounds), byNumber) {
+		rounds[round] = i % folds
 	}
 	out := slices.Clone(results)
-	for round := range maps.Keys(rounds) {
+	honest := background(t)
+	for fold := range folds {
 		var others []sample
 		for _, r := range results {
-			if r.round != round && r.split == "dev" {
+			if rounds[r.round] != fold && r.split == "dev" {
 				others = append(others, r.sample)
 			}
 		}
-		m := train(t, others)
+		m := train(t, others, honest)
 		for i := range out {
-			if out[i].round == round {
+			if rounds[out[i].round] == fold {
 				out[i].report = rereport(out[i].report, wordingOf(t, m, out[i].bundle))
 			}
 		}
@@ -129,7 +137,8 @@ func crossRead(t *testing.T, results []scored) []scored {
 // rereport assembles a report anew with another reading of the words.
 func rereport(r Report, w *WordingReport) Report {
 	var layers []LayerResult
-	for _, layer := range r.Layers {
+	for _, name := range slices.Sorted(maps.Keys(r.Layers)) {
+		layer := r.Layers[name]
 		if layer.Layer == LayerStatic {
 			run := &run{findings: newCollector(LayerStatic), wording: w}
 			run.reportWording()

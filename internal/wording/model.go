@@ -45,6 +45,12 @@ func newModel(bias float64, features []feature) *Model {
 	return m
 }
 
+// enough is the sum of squares of some fifty tokens. A shorter text is scored as if it
+// had so many: little is said, so little is known.
+const enough = 1000
+
+func norm(square float64) float64 { return math.Sqrt(max(square, enough)) }
+
 // Features is the number of tokens and pairs that m has weights for.
 func (m *Model) Features() int { return len(m.features) }
 

@@ -19,16 +19,20 @@ type Sample struct {
 // How a model is trained. Measured by leaving out one round of samples at a time: a
 // weaker or stronger penalty, triples of words or more features changed little.
 const (
-	minTexts    = 2      // a feature occurs in so many texts at least
-	maxFeatures = 20_000 // the rest weighs next to nothing
-	penalty     = 0.03   // times half the sum of squared weights
+	minTexts        = 2      // a feature occurs in so many texts at least
+	maxFeatures     = 20_000 // the rest weighs next to nothing
+	backgroundShare = 2
+	penalty         = 0.03 // times half the sum of squared weights
 )
 
 // Train fits a logistic regression with an L2 penalty, both labels counting the same
 // however many samples each has. The same samples give the same model, but for the last
 // digits, which depend on the processor.
-func Train(samples []Sample) (*Model, error) {
-	p := newProblem(samples)
+//
+// The background is honest texts from elsewhere. Each counts as half a sample, and they
+// come on top: they teach what is ordinary, not how common harm is.
+func Train(samples []Sample, background [][]string) (*Model, error) {
+	p := newProblem(samples, background)
 	if p.harmful == 0 || p.harmful == len(samples) {
 		return nil, errors.New("train wording model: samples of both labels are needed")
 	}
@@ -58,17 +62,22 @@ type row struct {
 	share   float64 // how much the sample counts
 }
 
-func newProblem(samples []Sample) *problem {
+func newProblem(samples []Sample, background [][]string) *problem {
 	p := &problem{}
-	texts := make([]map[string]bool, len(samples))
-	count := map[string]int{}
-	for i, s := range samples {
-		texts[i] = featuresOf(s.Lines)
-		for name := range texts[i] {
-			count[name]++
-		}
+	var texts []map[string]bool
+	for _, s := range samples {
+		texts = append(texts, featuresOf(s.Lines))
 		if s.Harmful {
 			p.harmful++
+		}
+	}
+	for _, lines := range background {
+		texts = append(texts, featuresOf(lines))
+	}
+	count := map[string]int{}
+	for _, text := range texts {
+		for name := range text {
+			count[name]++
 		}
 	}
 	index := map[string]int{}
@@ -80,19 +89,27 @@ func newProblem(samples []Sample) *problem {
 	slices.Sort(p.names) // the order of a sum decides its last digits
 	for i, name := range p.names {
 		index[name] = i
-		p.rarity = append(p.rarity, 1+math.Log(float64(1+len(samples))/float64(1+count[name])))
+		p.rarity = append(p.rarity, 1+math.Log(float64(1+len(texts))/float64(1+count[name])))
 	}
 	for i, s := range samples {
-		p.rows = append(p.rows, p.row(texts[i], index, s.Harmful, len(samples)))
+		r := p.row(texts[i], index)
+		r.label, r.share = -1, float64(len(samples))/(2*float64(len(samples)-p.harmful))
+		if s.Harmful {
+			r.label, r.share = 1, float64(len(samples))/(2*float64(p.harmful))
+		}
+		p.rows = append(p.rows, r)
+	}
+	for _, text := range texts[len(samples):] {
+		r := p.row(text, index)
+		r.label, r.share = -1, backgroundShare
+		p.rows = append(p.rows, r)
 	}
 	return p
 }
 
-func (p *problem) row(text map[string]bool, index map[string]int, harmful bool, samples int) row {
-	r := row{label: -1, share: float64(samples) / (2 * float64(samples-p.harmful))}
-	if harmful {
-		r.label, r.share = 1, float64(samples)/(2*float64(p.harmful))
-	}
+// row is a text as a vector of length 1, yet without a label.
+func (p *problem) row(text map[string]bool, index map[string]int) row {
+	var r row
 	for name := range text {
 		if column, ok := index[name]; ok {
 			r.columns = append(r.columns, column)
@@ -104,7 +121,7 @@ func (p *problem) row(text map[string]bool, index map[string]int, harmful bool, 
 		square += p.rarity[c] * p.rarity[c]
 	}
 	for _, c := range r.columns {
-		r.values = append(r.values, p.rarity[c]/math.Sqrt(max(square, 1)))
+		r.values = append(r.values, p.rarity[c]/norm(square))
 	}
 	return r
 }
