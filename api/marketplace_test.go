@@ -27,7 +27,8 @@ func newMarketplace(t *testing.T, o workertest.Options, adapt ...func(*api.Optio
 	m := &marketplace{}
 	drive := func(a *api.Options) {
 		m.temporal = workertest.New(t, a.Store, o)
-		a.Flows = &api.Flows{Client: m.temporal.Client, TaskQueue: m.temporal.TaskQueue, Wait: 10 * time.Second}
+		// What is tested is the outcome, however slow the machine is.
+		a.Flows = &api.Flows{Client: m.temporal.Client, TaskQueue: m.temporal.TaskQueue, Wait: time.Minute}
 	}
 	m.fixture = newFixture(t, append([]func(*api.Options){drive}, adapt...)...)
 	return m

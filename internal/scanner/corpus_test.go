@@ -201,7 +201,6 @@ func measure(results []scored) string {
 
 // byRound shows each round of samples, since a round is one author.
 func byRound(results []scored) string {
-	type tally struct{ malicious, allowed, benign, reviewed, blocked int }
 	rounds := map[string]*tally{}
 	for _, r := range results {
 		n := rounds[r.round]
@@ -209,21 +208,7 @@ func byRound(results []scored) string {
 			n = &tally{}
 			rounds[r.round] = n
 		}
-		switch {
-		case r.label == "malicious":
-			n.malicious++
-			if r.report.Verdict == VerdictAllow {
-				n.allowed++
-			}
-		default:
-			n.benign++
-			switch r.report.Verdict {
-			case VerdictReview:
-				n.reviewed++
-			case VerdictBlock:
-				n.blocked++
-			}
-		}
+		n.add(r)
 	}
 	var sb strings.Builder
 	sb.WriteString("\nround  malicious allowed        benign reviewed          benign blocked\n")
@@ -232,6 +217,27 @@ func byRound(results []scored) string {
 		fmt.Fprintf(&sb, "%-6s %-24s %-24s %d/%d\n", round, interval(n.allowed, n.malicious), interval(n.reviewed, n.benign), n.blocked, n.benign)
 	}
 	return sb.String()
+}
+
+// tally counts a round's verdicts.
+type tally struct{ malicious, allowed, benign, reviewed, blocked int }
+
+func (n *tally) add(r scored) {
+	if r.label == "malicious" {
+		n.malicious++
+		if r.report.Verdict == VerdictAllow {
+			n.allowed++
+		}
+		return
+	}
+	n.benign++
+	switch r.report.Verdict {
+	case VerdictReview:
+		n.reviewed++
+	case VerdictBlock:
+		n.blocked++
+	case VerdictAllow:
+	}
 }
 
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }

@@ -71,7 +71,7 @@ func unescapePercent(s string) string {
 func unescapeBackslash(s string) string {
 	return backslashOne.ReplaceAllStringFunc(s, func(one string) string {
 		digits := backslashOne.FindStringSubmatch(one)
-		code, err := strconv.ParseUint(digits[1]+digits[2]+digits[3], 16, 32)
+		code, err := strconv.ParseUint(digits[1]+digits[2]+digits[3], 16, 21)
 		if err != nil || !unicode.IsPrint(rune(code)) {
 			return " "
 		}

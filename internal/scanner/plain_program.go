@@ -254,7 +254,7 @@ func (r *plainReader) define(tokens []plainToken) bool {
 	if at < 0 || len(r.functions) >= maxPlainNames {
 		return false
 	}
-	name := ""
+	var name string
 	switch {
 	case at+1 < len(tokens) && tokens[at+1].kind == 'w':
 		name = tokens[at+1].text

@@ -139,13 +139,15 @@ func (s *plainScanner) quoted(quote byte) {
 	rest := s.source[s.at+1 : min(len(s.source), s.at+1+maxPlainString)]
 	end, looked := -1, 0
 	for i := 0; i < len(rest) && s.at >= s.unclosed[quote]; i++ {
-		if rest[i] == '\\' && !s.lang.dashes {
-			i++
-		} else if rest[i] == quote {
+		if rest[i] == quote {
 			end = i
 			break
-		} else if rest[i] == '\n' && quote == '\'' {
+		}
+		if rest[i] == '\n' && quote == '\'' {
 			break
+		}
+		if rest[i] == '\\' && !s.lang.dashes {
+			i++
 		}
 		looked = i
 	}

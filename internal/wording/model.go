@@ -40,7 +40,7 @@ func newModel(bias float64, features []feature) *Model {
 	slices.SortFunc(features, func(a, b feature) int { return cmp.Compare(a.name, b.name) })
 	m := &Model{bias: bias, features: features, index: make(map[string]int32, len(features))}
 	for i, f := range features {
-		m.index[f.name] = int32(i) //nolint:gosec // tens of thousands
+		m.index[f.name] = int32(i)
 	}
 	return m
 }
