@@ -57,7 +57,7 @@ func ruleDocumentation() string {
 	sort.Slice(all, func(i, j int) bool { return all[i].id < all[j].id })
 	var sb strings.Builder
 	fmt.Fprintf(&sb, ruleDocHead, rules().Version, len(all), sureEnough, severityWeight[SeverityInfo], severityWeight[SeverityLow], severityWeight[SeverityMedium], severityWeight[SeverityHigh], severityWeight[SeverityCritical],
-		repeatFactor, wordingReview, pointsPerOdds, reviewSuspicion, sureEnough, blockSuspicion, blockScore, blockConfidence)
+		repeatFactor, wordingReview, pointsPerOdds, reviewSuspicion, seriousScore, sureEnough, blockSuspicion, seriousScore, blockConfidence)
 	for _, d := range all {
 		fmt.Fprintf(&sb, "### `%s`\n\n%s. Category `%s`, severity `%s`.\n\n%s %s\n\n", d.id, d.title, d.category, d.severity, d.message, d.remediation)
 	}
@@ -85,7 +85,7 @@ Attacks in prose have no end of wordings, and no list of phrases has them all. S
 
 The verdict is advice; a reviewer decides. It weighs wording and findings together: *suspicion* = ln(likelihood / (1 − likelihood)) + risk score / %.0f.
 
-- **review**: suspicion is at least %.1f, or there is something to look at whatever the wording: a file could not be read, or a finding of the layers structure, secrets or capabilities has severity medium or worse and a confidence of at least %.1f.
+- **review**: suspicion is at least %.1f, or the risk score at least %d, or there is something to look at whatever the wording: a file could not be read, or a finding of the layers structure, secrets or capabilities has severity medium or worse and a confidence of at least %.1f.
 - **block**: suspicion is at least %.1f, the risk score at least %d, and one finding of severity high or critical has a confidence of at least %.2f.
 - **allow**: everything else.
 

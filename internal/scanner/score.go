@@ -22,7 +22,7 @@ const (
 	pointsPerOdds   = 30.0 // of risk score weigh as much as one step of the wording's odds
 	reviewSuspicion = -0.6
 	blockSuspicion  = 2.0
-	blockScore      = 60   // and at least one finding that is
+	seriousScore    = 60   // never allowed; blocked with at least one finding that is
 	blockConfidence = 0.85 // this sure and high or critical
 	wordingReview   = 0.5  // likelihood by wording that is a finding by itself
 )
@@ -94,8 +94,8 @@ func weight(f Finding) float64 {
 }
 
 // suspicion weighs what the rules found and how the bundle is worded together, as
-// logarithms of odds: 0 is as likely harmful as not. Neither can clear what the other is
-// sure of, and either can tip what the other leaves open.
+// logarithms of odds: 0 is as likely harmful as not. Either can tip what the other leaves
+// open.
 func suspicion(score int, w *WordingReport) float64 {
 	odds := 0.0
 	if w != nil {
@@ -108,9 +108,9 @@ func suspicion(score int, w *WordingReport) float64 {
 func verdictOf(findings []Finding, score int, w *WordingReport) Verdict {
 	s := suspicion(score, w)
 	switch {
-	case s >= blockSuspicion && score >= blockScore && slices.ContainsFunc(findings, damning):
+	case s >= blockSuspicion && score >= seriousScore && slices.ContainsFunc(findings, damning):
 		return VerdictBlock
-	case s >= reviewSuspicion, slices.ContainsFunc(findings, factual):
+	case s >= reviewSuspicion, score >= seriousScore, slices.ContainsFunc(findings, factual):
 		return VerdictReview
 	}
 	return VerdictAllow
