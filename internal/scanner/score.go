@@ -24,7 +24,7 @@ const (
 	blockSuspicion  = 2.0
 	seriousScore    = 60   // never allowed; blocked with at least one finding that is
 	blockConfidence = 0.85 // this sure and high or critical
-	wordingReview   = 0.5  // likelihood by wording that is a finding by itself
+	wordingReview   = 0.36 // likelihood that reaches reviewSuspicion alone, and so is a finding
 )
 
 const (

@@ -150,6 +150,20 @@ func rereport(r Report, w *WordingReport) Report {
 	return Assemble(layers)
 }
 
+// TestReviewHasAReason: whoever is told to review something finds out why.
+func TestReviewHasAReason(t *testing.T) {
+	t.Parallel()
+	for percent := 1; percent < 100; percent++ {
+		w := &WordingReport{Likelihood: float64(percent) / 100}
+		r := &run{findings: newCollector(LayerStatic), wording: w}
+		r.reportWording()
+		report := Assemble([]LayerResult{{Layer: LayerStatic, Findings: r.findings.findings, Wording: w}})
+		if (report.Verdict == VerdictAllow) != (len(report.Findings) == 0) {
+			t.Errorf("at a likelihood of %.2f the verdict is %s with %d findings", w.Likelihood, report.Verdict, len(report.Findings))
+		}
+	}
+}
+
 // TestHonestWordsExcuseNothing: a program that opens a shell for a stranger is not allowed
 // because it comes with pages of honest text.
 func TestHonestWordsExcuseNothing(t *testing.T) {
