@@ -27,7 +27,7 @@ const ruleStartUp = "static.persistence.startup"
 
 // securitySubject names a course's subject in which attacks are shown: its main file is
 // an outline, so its lessons, not it, hold the vocabulary.
-var securitySubject = regexp.MustCompile(`(?i)\b(security|infosec|injections?|phishing|malware|attacks?|attackers?|incidents?|privilege[- ]escalation|hardening|forensics?|ctf|capture the flag|supply[- ]chain|threats?|defen[cs]e|fraud|scams?|owasp|pentest\w*|hacking|red team\w*|(?:hidden|invisible) (?:characters?|text)|(?:check|review|audit|moderat)\w* (?:\w+ ){0,3}(?:skills?|agents?|bundles?|settings|configs?)|inje[çc]\w+|inyecci\w+|ataques?|attaques?|angriff\w*|segurança|seguridad|sécurité|sicherheit\w*|hameçonnage|estafas?|fraudes?|suspeit\w+)`)
+var securitySubject = regexp.MustCompile(`(?i)\b(security|infosec|injections?|phishing|malware|attacks?|attackers?|incidents?|privilege[- ]escalation|hardening|forensics?|ctf|capture the flag|supply[- ]chain|threats?|defen[cs]e|fraud|scams?|owasp|pentest\w*|hacking|(?:red|blue|purple)[- ]team\w*|(?:reverse|web)[- ]?shells?|intrusions?|exploits?|exploitation|vulnerabilit(?:y|ies)|exfiltration|ransomware|spyware|backdoors?|detection engineering|siem|yara|social engineering|obfuscat\w+|typosquat\w*|(?:hidden|invisible) (?:characters?|text)|(?:check|review|audit|moderat)\w* (?:\w+ ){0,3}(?:skills?|agents?|bundles?|settings|configs?)|inje[çc]\w+|inyecci\w+|ataques?|attaques?|angriff\w*|segurança|seguridad|sécurité|sicherheit\w*|hameçonnage|estafas?|fraudes?|suspeit\w+)`)
 
 // teachesSecurity reports a bundle whose main file is dense with the vocabulary of
 // defending against attacks, or a course on that subject. It softens what is quoted or
@@ -91,6 +91,9 @@ func (v *visit) matchBlock(b block) {
 			return
 		}
 		p.taught = teachesSecurity(v.bundle)
+		if p.taught && v.info.kind == kindText && p.context == ctxProse && !sentences(p.text) {
+			p.context = ctxCode // a listing to learn from, such as a log
+		}
 		v.matchPassage(&p)
 	}
 	if b.context == ctxSource || b.context == ctxCode {
