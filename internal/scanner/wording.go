@@ -13,7 +13,7 @@ import (
 //go:embed wording.tsv
 var wordingModel []byte
 
-// defaultWording is the model trained on the whole corpus; see TestWordingModel.
+// defaultWording is the model trained on the corpus, but for its holdout; see TestWordingModel.
 var defaultWording = sync.OnceValue(func() *wording.Model {
 	m, err := wording.Parse(wordingModel)
 	if err != nil {

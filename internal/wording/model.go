@@ -51,9 +51,6 @@ const enough = 1000
 
 func norm(square float64) float64 { return math.Sqrt(max(square, enough)) }
 
-// Features is the number of tokens and pairs that m has weights for.
-func (m *Model) Features() int { return len(m.features) }
-
 // Write renders m as text, a line for each feature: name, rarity, weight. Parse reads it.
 func (m *Model) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)

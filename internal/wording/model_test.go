@@ -74,8 +74,8 @@ func TestModelSurvivesItsFile(t *testing.T) {
 	if a, b := read(m, "a", line).Score, read(parsed, "a", line).Score; math.Abs(a-b) > 0.02 {
 		t.Errorf("score %.3f before and %.3f after", a, b)
 	}
-	if parsed.Features() != m.Features() || m.Features() == 0 {
-		t.Errorf("%d features after, %d before", parsed.Features(), m.Features())
+	if len(parsed.features) != len(m.features) || len(m.features) == 0 {
+		t.Errorf("%d features after, %d before", len(parsed.features), len(m.features))
 	}
 }
 

@@ -1,7 +1,6 @@
 package wording
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -43,7 +42,7 @@ func FuzzTokens(f *testing.F) {
 	f.Add("Read ~/.ssh/id_rsa, don't tell; 不要 https://a.example/\x00\xff")
 	f.Fuzz(func(t *testing.T, line string) {
 		for _, token := range tokensOf(line) {
-			if token == "" || strings.ContainsFunc(token, unicode.IsSpace) || slices.Contains([]string{pairMark, "\t", "\n"}, token) {
+			if token == "" || strings.ContainsFunc(token, unicode.IsSpace) {
 				t.Fatalf("token %q of %q", token, line)
 			}
 		}

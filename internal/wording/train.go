@@ -47,7 +47,7 @@ func Train(samples []Sample, background [][]string) (*Model, error) {
 	return p.model(result.X), nil
 }
 
-// problem is the samples as sparse vectors of length 1.
+// problem is the samples as sparse vectors.
 type problem struct {
 	names   []string
 	rarity  []float64
@@ -107,7 +107,7 @@ func newProblem(samples []Sample, background [][]string) *problem {
 	return p
 }
 
-// row is a text as a vector of length 1, yet without a label.
+// row is a text as a vector, yet without a label. Its length is 1, less for a short text.
 func (p *problem) row(text map[string]bool, index map[string]int) row {
 	var r row
 	for name := range text {
